@@ -1,0 +1,37 @@
+// The oracle: scaled dot-product attention in textbook order.
+//
+// One line of code per line of the textbook, the T x T matrices and all;
+// every faster implementation is tested against this one. T is float, double
+// or std::complex<double> (for complex-step derivatives).
+//
+//   AttentionInputs<double> inputs{q.view(), k.view(), v.view()};
+//   SOFTLOOKUP_ASSIGN_OR_RETURN(AttentionOutputs<double> out,
+//                               reference::AttentionForward(inputs, {}));
+//   SOFTLOOKUP_ASSIGN_OR_RETURN(
+//       AttentionGradients<double> gradients,
+//       reference::AttentionBackward(inputs, {}, output_gradient.view()));
+#ifndef SOFTLOOKUP_ATTENTION_REFERENCE_ATTENTION_REFERENCE_H_
+#define SOFTLOOKUP_ATTENTION_REFERENCE_ATTENTION_REFERENCE_H_
+
+#include "absl/status/statusor.h"
+#include "attention/attention.h"
+#include "base/strided_view.h"
+
+namespace softlookup::reference {
+
+// O = softmax(Q K^T scale + bias) V over the allowed keys, with the
+// log-sum-exp of each row and, on request, the weights.
+template <typename T>
+absl::StatusOr<AttentionOutputs<T>> AttentionForward(
+    const AttentionInputs<T>& inputs, const AttentionOptions& options);
+
+// The gradients of a scalar L with respect to query, key, value and bias,
+// from output_gradient = dL/dO, [B, H, Tq, Dv].
+template <typename T>
+absl::StatusOr<AttentionGradients<T>> AttentionBackward(
+    const AttentionInputs<T>& inputs, const AttentionOptions& options,
+    const StridedView<const T>& output_gradient);
+
+}  // namespace softlookup::reference
+
+#endif  // SOFTLOOKUP_ATTENTION_REFERENCE_ATTENTION_REFERENCE_H_

@@ -1,0 +1,34 @@
+// The main function of every program: flags, one clear error, exit code.
+//
+//   ABSL_FLAG(int64_t, keys, 16, "Number of keys.");
+//
+//   int main(int argc, char** argv) {
+//     return softlookup::RunProgram(
+//         argc, argv, "Measures attention's saturation.", [] { return Run();
+//         });
+//   }
+//
+// Exit codes: 0 success; 1 the run failed; 2 bad usage or bad input. An error
+// is one line on stderr, "PROGRAM: what is wrong".
+#ifndef SOFTLOOKUP_BASE_PROGRAM_H_
+#define SOFTLOOKUP_BASE_PROGRAM_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace softlookup {
+
+// Parses Abseil flags strictly (an unknown flag, a bad value or a positional
+// argument is a usage error), then calls `run`. `--help` prints `usage` and
+// the flags.
+int RunProgram(int argc, char** argv, const std::string& usage,
+               const std::function<absl::Status()>& run);
+
+// "saturation", from "/path/to/saturation".
+std::string ProgramName(const char* argv0);
+
+}  // namespace softlookup
+
+#endif  // SOFTLOOKUP_BASE_PROGRAM_H_
