@@ -1,0 +1,89 @@
+#include "experiments/experiment.h"
+
+#include <chrono>
+#include <cstdio>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/file.h"
+#include "base/program.h"
+#include "base/runfiles.h"
+#include "base/status.h"
+#include "experiments/claims.h"
+#include "experiments/knobs.h"
+#include "experiments/results_file.h"
+
+ABSL_FLAG(std::string, output, "softlookup_out",
+          "Directory for the results file, relative to where you are.");
+ABSL_FLAG(bool, judge, true,
+          "Judge the results against the ledger of claims (only at the "
+          "published parameters).");
+
+namespace softlookup {
+namespace {
+
+constexpr char kLedger[] = "testdata/claims.json";
+
+void Print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+
+absl::Status Judge(const Experiment& experiment, const Json& results) {
+  const std::vector<std::string> changed = ChangedKnobs(experiment.name);
+  if (!changed.empty()) {
+    Print(absl::StrCat("\nNot judged: ", absl::StrJoin(changed, " "),
+                       changed.size() == 1 ? " is" : " are",
+                       " not as published.\n"));
+    return absl::OkStatus();
+  }
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const std::string path, RunfilePath(kLedger));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const std::vector<Claim> ledger,
+                              ReadLedger(path));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      const std::vector<Judgement> judgements,
+      JudgeExperiment(ledger, experiment.name, results));
+  Print("\nClaims of the chapter:\n");
+  Print(JudgementTable(judgements));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckJudgements(judgements));
+  Print(absl::StrCat("\nAll ", judgements.size(),
+                     " verdicts are as the ledger has them.\n"));
+  return absl::OkStatus();
+}
+
+absl::Status Run(const Experiment& experiment) {
+  const std::string directory = ResolveUserPath(absl::GetFlag(FLAGS_output));
+  if (directory.empty()) {
+    return absl::InvalidArgumentError("--output is empty; give a directory");
+  }
+  // Before the work, so that an unwritable place costs no run.
+  SOFTLOOKUP_RETURN_IF_ERROR(MakeDirectories(directory));
+  Print(absl::StrCat(experiment.name, ": ", experiment.question, "\n\n"));
+  const auto start = std::chrono::steady_clock::now();
+  SOFTLOOKUP_ASSIGN_OR_RETURN(ExperimentRun run, experiment.run());
+  run.measurements["seconds"] =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  experiment.print(run);
+
+  Json file;
+  file["experiment"] = experiment.name;
+  file["parameters"] = KnobValues(experiment.name);
+  file["results"] = run.results;
+  file["measurements"] = run.measurements;
+  file["provenance"] = Provenance(/*threads=*/1);
+  const std::string path =
+      absl::StrCat(directory, "/", experiment.name, ".json");
+  SOFTLOOKUP_RETURN_IF_ERROR(WriteFileAtomically(path, DumpJson(file)));
+  Print(absl::StrCat("\nResults: ", path, "\n"));
+  if (!absl::GetFlag(FLAGS_judge)) return absl::OkStatus();
+  return Judge(experiment, run.results);
+}
+
+}  // namespace
+
+int ExperimentMain(int argc, char** argv, const Experiment& experiment) {
+  return RunProgram(argc, argv, experiment.question,
+                    [&experiment] { return Run(experiment); });
+}
+
+}  // namespace softlookup

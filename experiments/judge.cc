@@ -1,0 +1,60 @@
+// Judges a results file against the ledger.
+//
+//   judge --ledger=claims.json --results=soft_lookup.json
+//         [--verified=soft_lookup.verified.json]
+//
+// Prints the verdicts. Writes the verified file, the results with their
+// claims, only when every verdict is as it stands; otherwise exits with 1 and
+// names each claim, its published value and ours.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/program.h"
+#include "base/status.h"
+#include "experiments/claims.h"
+#include "experiments/results_file.h"
+
+ABSL_FLAG(std::string, ledger, "", "The ledger of claims.");
+ABSL_FLAG(std::string, results, "", "The results file of an experiment.");
+ABSL_FLAG(std::string, verified, "", "Where to write the verified results.");
+
+namespace softlookup {
+namespace {
+
+absl::Status Run() {
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      const std::vector<Claim> ledger,
+      ReadLedger(ResolveUserPath(absl::GetFlag(FLAGS_ledger))));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      Json file,
+      ReadResultsFile(ResolveUserPath(absl::GetFlag(FLAGS_results))));
+  const std::string experiment = file["experiment"].get<std::string>();
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      const std::vector<Judgement> judgements,
+      JudgeExperiment(ledger, experiment, file["results"]));
+  if (judgements.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the ledger has no claim on experiment ", experiment));
+  }
+  std::fputs(JudgementTable(judgements).c_str(), stdout);
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckJudgements(judgements));
+  const std::string verified = ResolveUserPath(absl::GetFlag(FLAGS_verified));
+  if (verified.empty()) return absl::OkStatus();
+  file["claims"] = JudgementsToJson(judgements);
+  return WriteFileAtomically(verified, DumpJson(file));
+}
+
+}  // namespace
+}  // namespace softlookup
+
+int main(int argc, char** argv) {
+  return softlookup::RunProgram(
+      argc, argv, "Judges a results file against the ledger of claims.",
+      softlookup::Run);
+}

@@ -1,0 +1,80 @@
+#include "experiments/knobs.h"
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "absl/flags/commandlineflag.h"
+#include "absl/flags/reflection.h"
+#include "absl/strings/str_cat.h"
+
+namespace softlookup {
+namespace {
+
+// The flags of one source file, by name.
+std::map<std::string, const absl::CommandLineFlag*> KnobFlags(
+    const std::string& source_stem) {
+  std::map<std::string, const absl::CommandLineFlag*> knobs;
+  for (const auto& [name, flag] : absl::GetAllFlags()) {
+    if (std::filesystem::path(flag->Filename()).stem() == source_stem) {
+      knobs.emplace(std::string(name), flag);
+    }
+  }
+  return knobs;
+}
+
+Json FlagValue(const absl::CommandLineFlag& flag) {
+  if (const auto value = flag.TryGet<bool>()) return *value;
+  if (const auto value = flag.TryGet<int32_t>()) return *value;
+  if (const auto value = flag.TryGet<int64_t>()) return *value;
+  if (const auto value = flag.TryGet<uint32_t>()) return *value;
+  if (const auto value = flag.TryGet<uint64_t>()) return *value;
+  if (const auto value = flag.TryGet<double>()) return *value;
+  return flag.CurrentValue();
+}
+
+template <typename Number>
+absl::Status OutOfRange(const std::string& flag, Number value, Number low,
+                        Number high) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--", flag, " is ", value, "; allowed: ", low, " to ", high));
+}
+
+}  // namespace
+
+Json KnobValues(const std::string& source_stem) {
+  Json values = Json::object();
+  for (const auto& [name, flag] : KnobFlags(source_stem)) {
+    values[name] = FlagValue(*flag);
+  }
+  return values;
+}
+
+std::vector<std::string> ChangedKnobs(const std::string& source_stem) {
+  std::vector<std::string> changed;
+  for (const auto& [name, flag] : KnobFlags(source_stem)) {
+    const std::string value = flag->CurrentValue();
+    if (value != flag->DefaultValue()) {
+      changed.push_back(absl::StrCat("--", name, "=", value));
+    }
+  }
+  return changed;
+}
+
+absl::Status CheckKnob(const std::string& flag, int64_t value, int64_t low,
+                       int64_t high) {
+  if (value < low || value > high) return OutOfRange(flag, value, low, high);
+  return absl::OkStatus();
+}
+
+absl::Status CheckKnob(const std::string& flag, double value, double low,
+                       double high) {
+  // Written so that a NaN is out of range too.
+  if (!(value >= low && value <= high)) {
+    return OutOfRange(flag, value, low, high);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace softlookup
