@@ -205,6 +205,10 @@ absl::StatusOr<Json> MeasureFactors(const Vector2& query, double largest,
   factor["hard_output"] = hard;
   factor["mean_output"] = mean;
   factor["zero"] = sweep.front();
+  for (const Json& weight : sweep.front()["weights"]) {
+    factor["zero"]["weight_deviations"].push_back(std::abs(
+        weight.get<double>() - 1.0 / static_cast<double>(Entries().size())));
+  }
   factor["largest"] = sweep.back();
   factor["sweep"] = std::move(sweep);
   return factor;
