@@ -1,0 +1,80 @@
+#include "attention/mask.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace softlookup {
+namespace {
+
+// One entry per batch element, each a position from 0 to Tk.
+absl::Status CheckPositions(absl::string_view name,
+                            absl::Span<const int64_t> positions,
+                            const AttentionSizes& sizes) {
+  if (positions.empty()) return absl::OkStatus();
+  if (static_cast<int64_t>(positions.size()) != sizes.batch) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " has ", positions.size(),
+        " entries; allowed: one per batch element, B = ", sizes.batch));
+  }
+  for (size_t b = 0; b < positions.size(); ++b) {
+    if (positions[b] < 0 || positions[b] > sizes.keys) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, "[", b, "] is ", positions[b],
+                       "; allowed: 0 to Tk = ", sizes.keys));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<CausalAlignment> ParseCausalAlignment(absl::string_view text) {
+  for (const CausalAlignment alignment :
+       {CausalAlignment::kNone, CausalAlignment::kTopLeft,
+        CausalAlignment::kBottomRight}) {
+    if (text == CausalAlignmentName(alignment)) return alignment;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "causal is \"", text, "\"; allowed: none, top_left, bottom_right"));
+}
+
+std::string CausalAlignmentName(CausalAlignment alignment) {
+  switch (alignment) {
+    case CausalAlignment::kTopLeft:
+      return "top_left";
+    case CausalAlignment::kBottomRight:
+      return "bottom_right";
+    case CausalAlignment::kNone:
+      break;
+  }
+  return "none";
+}
+
+absl::Status AttentionMask::Check(const AttentionSizes& sizes) const {
+  if (allowed.has_value() &&
+      !allowed->layout().BroadcastTo(sizes.ScoreShape()).ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "mask has shape ", ShapeString(allowed->shape()),
+        "; allowed: rank 4, each dimension 1 or that of [B, H, Tq, Tk] = ",
+        ShapeString(sizes.ScoreShape())));
+  }
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckPositions("key_lengths", key_lengths, sizes));
+  return CheckPositions("key_starts", key_starts, sizes);
+}
+
+bool AttentionMask::Allows(int64_t b, int64_t h, int64_t i, int64_t j,
+                           const AttentionSizes& sizes) const {
+  if (causal == CausalAlignment::kTopLeft && j > i) return false;
+  if (causal == CausalAlignment::kBottomRight &&
+      j > i + sizes.keys - sizes.queries) {
+    return false;
+  }
+  if (!key_lengths.empty() && j >= key_lengths[b]) return false;
+  if (!key_starts.empty() && j < key_starts[b]) return false;
+  if (!allowed.has_value()) return true;
+  const auto index = [this](int axis, int64_t position) {
+    return allowed->dim(axis) == 1 ? 0 : position;
+  };
+  return (*allowed)(index(0, b), index(1, h), index(2, i), index(3, j)) != 0;
+}
+
+}  // namespace softlookup
