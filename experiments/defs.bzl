@@ -13,7 +13,7 @@ def _experiment_results_impl(ctx):
         mnemonic = "Experiment",
         progress_message = "Running experiment " + ctx.attr.experiment,
     )
-    return [DefaultInfo(files = depset([output]))]
+    return [DefaultInfo(files = depset([output]), runfiles = ctx.runfiles(files = [output]))]
 
 # A rule of ours rather than a genrule: with `cfg = "target"` the program that
 # makes the results is the very one that users run.
@@ -39,7 +39,7 @@ def _experiment_verified_impl(ctx):
         mnemonic = "Judge",
         progress_message = "Judging experiment " + ctx.attr.experiment,
     )
-    return [DefaultInfo(files = depset([output]))]
+    return [DefaultInfo(files = depset([output]), runfiles = ctx.runfiles(files = [output]))]
 
 _experiment_verified = rule(
     implementation = _experiment_verified_impl,
