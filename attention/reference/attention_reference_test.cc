@@ -1,8 +1,15 @@
 #include "attention/reference/attention_reference.h"
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "attention/attention.h"
+#include "attention/mask.h"
+#include "base/shape.h"
 #include "base/tensor.h"
 #include "gtest/gtest.h"
 
@@ -10,6 +17,8 @@ namespace softlookup::reference {
 namespace {
 
 constexpr double kUnit = 0x1p-53;  // the rounding unit of double
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // The chapter's worked example, section 3: three tokens, width 2.
 struct WorkedExample {
@@ -113,6 +122,119 @@ TEST(WorkedExample, BackwardByHand) {
              tolerance);
   ExpectNear(gradients.value, {0, p[0], 0, p[1], 0, p[2]}, tolerance);
   EXPECT_FALSE(gradients.bias.has_value());
+}
+
+// One query that sees two keys; each test spoils something.
+struct TwoKeys {
+  Tensor<double> query{{1, 1, 1, 1}, {1.0}};
+  Tensor<double> key{{1, 1, 2, 1}, {0.0, 1.0}};
+  Tensor<double> value{{1, 1, 2, 1}, {1.0, 2.0}};
+  Tensor<double> bias{{1, 1, 1, 2}};
+  Tensor<uint8_t> allowed{{1, 1, 1, 2}, {1, 1}};
+
+  AttentionInputs<double> inputs() const {
+    AttentionInputs<double> inputs{
+        query.view(), key.view(), value.view(), bias.view(), {}};
+    inputs.mask.allowed = allowed.view();
+    return inputs;
+  }
+};
+
+void ExpectNaNRow(const AttentionOutputs<double>& outputs) {
+  EXPECT_TRUE(std::isnan(outputs.output[0]));
+  EXPECT_TRUE(std::isnan((*outputs.weights)[0]));
+  EXPECT_TRUE(std::isnan((*outputs.weights)[1]));
+}
+
+TEST(NonFinite, NaNAtAVisiblePositionSpoilsTheRow) {
+  for (Tensor<double> TwoKeys::*tensor :
+       {&TwoKeys::query, &TwoKeys::key, &TwoKeys::bias}) {
+    TwoKeys two;
+    (two.*tensor)[0] = kNaN;
+    const auto outputs = Forward(two.inputs());
+    ExpectNaNRow(outputs);
+    EXPECT_TRUE(std::isnan(outputs.log_sum_exp[0]));
+  }
+}
+
+TEST(NonFinite, ScoreOfPlusInfinityGivesNaNWeights) {
+  // As by hand: inf - inf in the exponent.
+  TwoKeys two;
+  two.bias[0] = kInf;
+  const auto outputs = Forward(two.inputs());
+  ExpectNaNRow(outputs);
+  EXPECT_EQ(outputs.log_sum_exp[0], kInf);
+}
+
+TEST(NonFinite, ScoresThatOverflowToMinusInfinityAreVisible) {
+  // Unlike a bias of -inf, a score that overflowed masks nothing: one such
+  // key has weight 0, and a row of them is 0 / 0.
+  TwoKeys two;
+  two.query[0] = 1e200;
+  two.key[0] = -1e200;
+  auto outputs = Forward(two.inputs());
+  EXPECT_EQ(outputs.weights->elements(), (std::vector<double>{0.0, 1.0}));
+  two.key[1] = -1e200;
+  outputs = Forward(two.inputs());
+  ExpectNaNRow(outputs);
+  EXPECT_EQ(outputs.log_sum_exp[0], -kInf);
+}
+
+TEST(NonFinite, ValuesAtVisiblePositionsPropagate) {
+  TwoKeys two;
+  two.value[1] = kInf;
+  EXPECT_EQ(Forward(two.inputs()).output[0], kInf);
+  // A visible key of weight 0 still multiplies its value: 0 * inf.
+  two.bias[1] = -1e4;
+  EXPECT_TRUE(std::isnan(Forward(two.inputs()).output[0]));
+}
+
+TEST(NonFinite, BiasOfMinusInfinityMasksWhateverTheScore) {
+  TwoKeys two;
+  two.bias[1] = -kInf;
+  two.key[1] = kInf;
+  two.value[1] = kNaN;
+  const auto outputs = Forward(two.inputs());
+  EXPECT_EQ(outputs.output[0], 1.0);
+  EXPECT_EQ(outputs.weights->elements(), (std::vector<double>{1.0, 0.0}));
+  EXPECT_EQ(outputs.log_sum_exp[0], 0.0);
+}
+
+TEST(FullyMasked, ErrorNamesTheRow) {
+  const WorkedExample example;
+  AttentionInputs<double> inputs = example.inputs(/*causal=*/true);
+  const std::vector<int64_t> starts = {1};
+  inputs.mask.key_starts = starts;
+  AttentionOptions options;
+  options.fully_masked = FullyMasked::kError;
+  const absl::Status status = AttentionForward(inputs, options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "query row [b = 0, h = 0, i = 0] has every key masked; allowed "
+            "with fully_masked = error: at least one visible key in every "
+            "row");
+}
+
+TEST(Options, WeightsOnlyOnRequest) {
+  const WorkedExample example;
+  const auto outputs = AttentionForward(example.inputs(true), {}).value();
+  EXPECT_FALSE(outputs.weights.has_value());
+  EXPECT_EQ(outputs.output.shape(), (Shape{1, 1, 3, 2}));
+  EXPECT_EQ(outputs.log_sum_exp.shape(), (Shape{1, 1, 3}));
+}
+
+TEST(Options, BadInputIsAStatus) {
+  const WorkedExample example;
+  AttentionInputs<double> inputs = example.inputs(true);
+  AttentionOptions options;
+  options.scale = kNaN;
+  EXPECT_EQ(AttentionForward(inputs, options).status().message(),
+            "scale is nan; allowed: a finite number");
+  EXPECT_EQ(AttentionBackward(inputs, {}, inputs.value.Slice(2, 0, 2))
+                .status()
+                .message(),
+            "output_gradient has shape [1, 1, 2, 2]; allowed: the output's, "
+            "[B, H, Tq, Dv] = [1, 1, 3, 2]");
 }
 
 }  // namespace
