@@ -18,6 +18,7 @@
 #include "base/program.h"
 #include "base/status.h"
 #include "experiments/claims.h"
+#include "experiments/judgement.h"
 #include "experiments/results_file.h"
 
 ABSL_FLAG(std::string, ledger, "", "The ledger of claims.");
@@ -28,12 +29,15 @@ namespace softlookup {
 namespace {
 
 absl::Status Run() {
-  SOFTLOOKUP_ASSIGN_OR_RETURN(
-      const std::vector<Claim> ledger,
-      ReadLedger(ResolveUserPath(absl::GetFlag(FLAGS_ledger))));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(
-      Json file,
-      ReadResultsFile(ResolveUserPath(absl::GetFlag(FLAGS_results))));
+  const std::string ledger_path = ResolveUserPath(absl::GetFlag(FLAGS_ledger));
+  const std::string results_path =
+      ResolveUserPath(absl::GetFlag(FLAGS_results));
+  if (ledger_path.empty() || results_path.empty()) {
+    return absl::InvalidArgumentError("--ledger and --results must be given");
+  }
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const std::vector<Claim> ledger,
+                              ReadLedger(ledger_path));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(Json file, ReadResultsFile(results_path));
   const std::string experiment = file["experiment"].get<std::string>();
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       const std::vector<Judgement> judgements,
