@@ -3,9 +3,9 @@
 //   judge --ledger=claims.json --results=soft_lookup.json
 //         [--verified=soft_lookup.verified.json]
 //
-// Prints the verdicts. Writes the verified file, the results with their
-// claims, only when every verdict is as it stands; otherwise exits with 1 and
-// names each claim, its published value and ours.
+// Prints the verdicts, or, when every one is as it stands and a verified file
+// is asked for, writes that instead: the results with their claims. Otherwise
+// exits with 1 and names each claim, its published value and ours.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -46,10 +46,12 @@ absl::Status Run() {
     return absl::InvalidArgumentError(
         absl::StrCat("the ledger has no claim on experiment ", experiment));
   }
-  std::fputs(JudgementTable(judgements).c_str(), stdout);
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckJudgements(judgements));
+  const absl::Status status = CheckJudgements(judgements);
   const std::string verified = ResolveUserPath(absl::GetFlag(FLAGS_verified));
-  if (verified.empty()) return absl::OkStatus();
+  if (!status.ok() || verified.empty()) {
+    std::fputs(JudgementTable(judgements).c_str(), stdout);
+    return status;
+  }
   file["claims"] = JudgementsToJson(judgements);
   return WriteFileAtomically(verified, DumpJson(file));
 }
