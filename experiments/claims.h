@@ -1,10 +1,11 @@
-// The ledger of claims, and how a measured result is judged against one.
+// The ledger of claims: what the chapter states, and what agreement with it
+// means. experiments/judgement.h judges a measured result against a claim.
 //
 // A claim is one statement of the chapter with at most one number. It points
 // into an experiment's results; its kind says what agreement means:
 //
-//   exact        our value, rounded to the printed digits, is the printed
-//                string (or our string is).
+//   exact        our value, rounded to the printed digits (a tie to even, as
+//                NumPy rounds), is the printed string (or our string is).
 //   identity     our deviation is at most check.bound, which check.why derives
 //                from rounding.
 //   statistical  the printed value, allowing for its rounding, lies within
@@ -17,13 +18,12 @@
 //   cited        literature that the chapter reports; nothing is measured.
 //
 // A claim with check.other_pointer is ambiguous: that is our value under the
-// other reading, judged by the same rule. Holding under the first reading
-// only makes the verdict `one_reading`.
+// other reading, judged by the same rule (with check.other_error_pointer, and
+// check.other_interval_pointer where the effect has an interval). The first
+// reading is the one that the chapter needs: holding under it alone makes the
+// verdict `one_reading`; not holding under it makes it `fails`.
 //
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(std::vector<Claim> ledger, ParseLedger(json));
-//   SOFTLOOKUP_ASSIGN_OR_RETURN(std::vector<Judgement> judged,
-//                               JudgeExperiment(ledger, "saturation",
-//                               results));
 #ifndef SOFTLOOKUP_EXPERIMENTS_CLAIMS_H_
 #define SOFTLOOKUP_EXPERIMENTS_CLAIMS_H_
 
@@ -67,39 +67,15 @@ struct Claim {
   Verdict standing = Verdict::kHolds;
 };
 
-struct Judgement {
-  std::string id;
-  std::optional<std::string> published;
-  Json ours = nullptr;     // our value
-  std::string bound = {};  // what agreement meant, for people
-  Verdict verdict = Verdict::kFails;
-  Verdict standing = Verdict::kHolds;
-  bool AsItStands() const { return verdict == standing; }
-};
-
 // InvalidArgument, naming the claim and the field, when the ledger has an
 // unknown, missing or ill-typed field, a duplicate id, or a kind without its
-// check parameters.
+// check parameters or with others. ("check" itself may be left out where the
+// kind needs none.)
 absl::StatusOr<std::vector<Claim>> ParseLedger(const Json& json);
 
-// NotFound when a pointer resolves to nothing, InvalidArgument when it
-// resolves to something that its kind cannot judge; both name the claim.
-absl::StatusOr<Judgement> JudgeClaim(const Claim& claim, const Json& results);
-
-// The judgements of every claim on `experiment`, in ledger order.
-absl::StatusOr<std::vector<Judgement>> JudgeExperiment(
-    const std::vector<Claim>& ledger, const std::string& experiment,
-    const Json& results);
-
-// The judgements as an aligned table: claim, published, ours, bound, verdict.
-std::string JudgementTable(const std::vector<Judgement>& judgements);
-
-// [{id, published, ours, bound, verdict, standing}].
-Json JudgementsToJson(const std::vector<Judgement>& judgements);
-
-// OK when every verdict is as it stands; else FailedClaims: Aborted, naming
-// each claim, its published value and ours.
-absl::Status CheckJudgements(const std::vector<Judgement>& judgements);
+// Whether `a op b`; nullopt unless `op` is one of < <= > >= ==. A NaN stands
+// in no relation.
+std::optional<bool> Compare(double a, const std::string& op, double b);
 
 }  // namespace softlookup
 

@@ -6,9 +6,11 @@ def _experiment_results_impl(ctx):
     # The program as a plain file: with its runfiles the ledger would become
     # an input, and every edit of a claim would run the experiment again.
     program = ctx.file.program
-    ctx.actions.run(
-        executable = program,
-        arguments = ["--judge=false", "--output=" + output.dirname],
+    # It prints its tables, which would flood the build's terminal.
+    ctx.actions.run_shell(
+        command = '"$1" --judge=false --output="$2" > /dev/null',
+        arguments = [program.path, output.dirname],
+        tools = [program],
         outputs = [output],
         mnemonic = "Experiment",
         progress_message = "Running experiment " + ctx.attr.experiment,

@@ -12,6 +12,7 @@
 #include "base/runfiles.h"
 #include "base/status.h"
 #include "experiments/claims.h"
+#include "experiments/judgement.h"
 #include "experiments/knobs.h"
 #include "experiments/results_file.h"
 
@@ -42,11 +43,17 @@ absl::Status Judge(const Experiment& experiment, const Json& results) {
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       const std::vector<Judgement> judgements,
       JudgeExperiment(ledger, experiment.name, results));
+  if (judgements.empty()) {
+    Print("\nNot judged: the ledger has no claim on this experiment.\n");
+    return absl::OkStatus();
+  }
   Print("\nClaims of the chapter:\n");
   Print(JudgementTable(judgements));
   SOFTLOOKUP_RETURN_IF_ERROR(CheckJudgements(judgements));
-  Print(absl::StrCat("\nAll ", judgements.size(),
-                     " verdicts are as the ledger has them.\n"));
+  Print(judgements.size() == 1
+            ? "\nThe one verdict is as the ledger has it.\n"
+            : absl::StrCat("\nAll ", judgements.size(),
+                           " verdicts are as the ledger has them.\n"));
   return absl::OkStatus();
 }
 

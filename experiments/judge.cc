@@ -3,9 +3,9 @@
 //   judge --ledger=claims.json --results=soft_lookup.json
 //         [--verified=soft_lookup.verified.json]
 //
-// Prints the verdicts. Writes the verified file, the results with their
-// claims, only when every verdict is as it stands; otherwise exits with 1 and
-// names each claim, its published value and ours.
+// Prints the verdicts, or, when every one is as it stands and a verified file
+// is asked for, writes that instead: the results with their claims. Otherwise
+// exits with 1 and names each claim, its published value and ours.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -18,6 +18,7 @@
 #include "base/program.h"
 #include "base/status.h"
 #include "experiments/claims.h"
+#include "experiments/judgement.h"
 #include "experiments/results_file.h"
 
 ABSL_FLAG(std::string, ledger, "", "The ledger of claims.");
@@ -28,12 +29,15 @@ namespace softlookup {
 namespace {
 
 absl::Status Run() {
-  SOFTLOOKUP_ASSIGN_OR_RETURN(
-      const std::vector<Claim> ledger,
-      ReadLedger(ResolveUserPath(absl::GetFlag(FLAGS_ledger))));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(
-      Json file,
-      ReadResultsFile(ResolveUserPath(absl::GetFlag(FLAGS_results))));
+  const std::string ledger_path = ResolveUserPath(absl::GetFlag(FLAGS_ledger));
+  const std::string results_path =
+      ResolveUserPath(absl::GetFlag(FLAGS_results));
+  if (ledger_path.empty() || results_path.empty()) {
+    return absl::InvalidArgumentError("--ledger and --results must be given");
+  }
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const std::vector<Claim> ledger,
+                              ReadLedger(ledger_path));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(Json file, ReadResultsFile(results_path));
   const std::string experiment = file["experiment"].get<std::string>();
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       const std::vector<Judgement> judgements,
@@ -42,10 +46,12 @@ absl::Status Run() {
     return absl::InvalidArgumentError(
         absl::StrCat("the ledger has no claim on experiment ", experiment));
   }
-  std::fputs(JudgementTable(judgements).c_str(), stdout);
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckJudgements(judgements));
+  const absl::Status status = CheckJudgements(judgements);
   const std::string verified = ResolveUserPath(absl::GetFlag(FLAGS_verified));
-  if (verified.empty()) return absl::OkStatus();
+  if (!status.ok() || verified.empty()) {
+    std::fputs(JudgementTable(judgements).c_str(), stdout);
+    return status;
+  }
   file["claims"] = JudgementsToJson(judgements);
   return WriteFileAtomically(verified, DumpJson(file));
 }

@@ -1,3 +1,4 @@
 #!/bin/sh
 # Judges one experiment's results: judge_test.sh JUDGE LEDGER RESULTS.
-exec "$1" --ledger="$2" --results="$3"
+# Absolute paths: a relative one would be the caller's under `bazel run`.
+exec "$1" --ledger="$PWD/$2" --results="$PWD/$3"

@@ -1,9 +1,7 @@
 #include "experiments/knobs.h"
 
-#include <cmath>
 #include <filesystem>
 #include <map>
-#include <optional>
 
 #include "absl/flags/commandlineflag.h"
 #include "absl/flags/reflection.h"
@@ -34,9 +32,8 @@ Json FlagValue(const absl::CommandLineFlag& flag) {
   return flag.CurrentValue();
 }
 
-template <typename Number>
-absl::Status OutOfRange(const std::string& flag, Number value, Number low,
-                        Number high) {
+absl::Status OutOfRange(const std::string& flag, const std::string& value,
+                        const std::string& low, const std::string& high) {
   return absl::InvalidArgumentError(absl::StrCat(
       "--", flag, " is ", value, "; allowed: ", low, " to ", high));
 }
@@ -64,7 +61,10 @@ std::vector<std::string> ChangedKnobs(const std::string& source_stem) {
 
 absl::Status CheckKnob(const std::string& flag, int64_t value, int64_t low,
                        int64_t high) {
-  if (value < low || value > high) return OutOfRange(flag, value, low, high);
+  if (value < low || value > high) {
+    return OutOfRange(flag, absl::StrCat(value), absl::StrCat(low),
+                      absl::StrCat(high));
+  }
   return absl::OkStatus();
 }
 
@@ -72,7 +72,9 @@ absl::Status CheckKnob(const std::string& flag, double value, double low,
                        double high) {
   // Written so that a NaN is out of range too.
   if (!(value >= low && value <= high)) {
-    return OutOfRange(flag, value, low, high);
+    // In full: 1.0000001 must not be told that it is 1 and 1 is allowed.
+    return OutOfRange(flag, ShortestDouble(value), ShortestDouble(low),
+                      ShortestDouble(high));
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,6 @@
 #include "experiments/results_file.h"
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/status.h"
@@ -37,7 +38,12 @@ Json Provenance(int threads) {
 absl::StatusOr<std::vector<Claim>> ReadLedger(const std::string& path) {
   SOFTLOOKUP_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   SOFTLOOKUP_ASSIGN_OR_RETURN(const Json json, ParseJson(text, path));
-  return ParseLedger(json);
+  absl::StatusOr<std::vector<Claim>> ledger = ParseLedger(json);
+  if (!ledger.ok()) {
+    return absl::Status(ledger.status().code(),
+                        absl::StrCat(path, ": ", ledger.status().message()));
+  }
+  return ledger;
 }
 
 absl::StatusOr<Json> ReadResultsFile(const std::string& path) {
@@ -49,6 +55,10 @@ absl::StatusOr<Json> ReadResultsFile(const std::string& path) {
       return absl::InvalidArgumentError(
           absl::StrCat(path, ": no member \"", member, "\""));
     }
+  }
+  if (!json["experiment"].is_string()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": \"experiment\" must be a string"));
   }
   return json;
 }

@@ -21,11 +21,11 @@ namespace softlookup {
 // Compiler, instruction set and version of this program, and `threads`.
 Json Provenance(int threads);
 
-// Reads the ledger file.
+// Reads the ledger file. Errors name the file.
 absl::StatusOr<std::vector<Claim>> ReadLedger(const std::string& path);
 
 // Reads a results file. InvalidArgument, naming the file, when a member is
-// missing.
+// missing or "experiment" is not a string.
 absl::StatusOr<Json> ReadResultsFile(const std::string& path);
 
 }  // namespace softlookup

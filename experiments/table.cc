@@ -86,6 +86,7 @@ std::string Table::ToString() const {
 std::string Fixed(double value, int decimals) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  value += 0.0;  // -0 becomes 0
   const std::string text = absl::StrFormat("%.*f", decimals, value);
   const bool only_zeros = text.find_first_not_of("-0.") == std::string::npos;
   if ((only_zeros && value != 0) || text.size() > 12) {
