@@ -32,9 +32,9 @@
 // The knobs. The table itself is the chapter's listing.
 ABSL_FLAG(double, query_x, 1.0, "First component of the query.");
 ABSL_FLAG(double, query_y, 1.0, "Second component of the query.");
-ABSL_FLAG(double, largest_factor, 1000.0,
+ABSL_FLAG(double, largest_factor, 10000.0,
           "The largest factor c that multiplies all scores.");
-ABSL_FLAG(int64_t, factors_per_decade, 8,
+ABSL_FLAG(int64_t, factors_per_decade, 24,
           "Factors c per power of ten in the sweep.");
 ABSL_FLAG(int64_t, path_steps, 400,
           "Queries on the path from -45 to 135 degrees.");
@@ -142,6 +142,16 @@ absl::StatusOr<SoftAnswer> SoftLookup(const Vector2& query, double factor) {
 
 double Distance(const Vector2& a, const Vector2& b) {
   return std::max(std::abs(a[0] - b[0]), std::abs(a[1] - b[1]));
+}
+
+// What is looked up, for whoever draws it.
+Json DescribeEntries() {
+  Json entries = Json::array();
+  for (const Entry& entry : Entries()) {
+    entries.push_back(
+        {{"name", entry.name}, {"key", entry.key}, {"value", entry.value}});
+  }
+  return entries;
 }
 
 Json MeasureHard() {
@@ -326,6 +336,7 @@ absl::StatusOr<ExperimentRun> Run() {
   SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("path_steps", steps, 2, 100000));
 
   ExperimentRun run;
+  run.results["entries"] = DescribeEntries();
   run.results["hard"] = MeasureHard();
   SOFTLOOKUP_ASSIGN_OR_RETURN(run.results["soft"], MeasureSoft(query));
   SOFTLOOKUP_ASSIGN_OR_RETURN(run.results["factor"],

@@ -1,0 +1,191 @@
+"""How figures look: colours, sizes, fonts, and a matplotlib that repeats.
+
+Take Axes and Figure from here, not from matplotlib: this gives matplotlib a
+private folder for its caches first, so that a build action needs no home and
+leaves nothing behind.
+
+The colours are Okabe and Ito's, which people with the common kinds of colour
+blindness tell apart. They are for marks; small text beside a mark takes the
+mark's `text_color`, dark enough to read on white (WCAG 2, contrast 4.5).
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import warnings
+
+_CACHE = tempfile.mkdtemp(prefix="softlookup-matplotlib-")
+atexit.register(shutil.rmtree, _CACHE, ignore_errors=True)
+os.environ["MPLCONFIGDIR"] = _CACHE
+
+import matplotlib  # noqa: E402  (after its cache folder is set)
+
+matplotlib.use("agg")
+
+from matplotlib import font_manager  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from analysis.language import Say  # noqa: E402
+
+# Okabe and Ito, "Color Universal Design", by the names they gave.
+BLACK = "#000000"
+ORANGE = "#E69F00"
+SKY_BLUE = "#56B4E9"
+GREEN = "#009E73"
+YELLOW = "#F0E442"
+BLUE = "#0072B2"
+VERMILLION = "#D55E00"
+PURPLE = "#CC79A7"
+
+INK = "#222222"
+QUIET = "#5F5F5F"  # axes, limits, helping lines and their labels
+FAINT = "#D9D9D9"  # areas and grids that only help
+PAPER = "#FFFFFF"
+
+PANEL_WIDTH = 3.5  # inches: a column of a two-column page
+TEXT_SIZE = 8.0  # points
+TITLE_SIZE = 9.0
+LEAST_CONTRAST = 4.5
+
+FONTS = {
+    "DejaVu Sans": "fonts-dejavu-core",
+    "Droid Sans Fallback": "fonts-droid-fallback",
+}
+
+
+class FontError(Exception):
+    """A font that the labels need is not installed."""
+
+
+def relative_luminance(color: str) -> float:
+    """The relative luminance of "#RRGGBB", from 0 to 1 (WCAG 2)."""
+
+    def linear(channel: float) -> float:
+        if channel <= 0.04045:
+            return channel / 12.92
+        return ((channel + 0.055) / 1.055) ** 2.4
+
+    red, green, blue = (
+        linear(int(color[start : start + 2], 16) / 255) for start in (1, 3, 5)
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(first: str, second: str) -> float:
+    """The contrast ratio of two colours, from 1 to 21 (WCAG 2)."""
+    light, dark = sorted(
+        (relative_luminance(first), relative_luminance(second)), reverse=True
+    )
+    return (light + 0.05) / (dark + 0.05)
+
+
+def text_color(color: str) -> str:
+    """The colour, darkened until small text in it reads well on paper."""
+    share = 1.0
+    while True:
+        dark = "#" + "".join(
+            f"{round(int(color[start : start + 2], 16) * share):02X}"
+            for start in (1, 3, 5)
+        )
+        if contrast(dark, PAPER) >= LEAST_CONTRAST:
+            return dark
+        share -= 0.02
+
+
+def _check_fonts() -> None:
+    for family, package in FONTS.items():
+        try:
+            font_manager.findfont(family, fallback_to_default=False)
+        except ValueError as error:
+            raise FontError(
+                f'font "{family}" not found: install the package {package} '
+                "(tools/setup does)"
+            ) from error
+
+
+def apply() -> None:
+    """Sets matplotlib up. FontError, naming the package, without a font."""
+    _check_fonts()
+    # A label that cannot be rendered is an error, not an empty box.
+    warnings.filterwarnings("error", message="Glyph .* missing from")
+    matplotlib.rcdefaults()
+    matplotlib.rcParams.update(
+        {
+            # The first font that has a glyph renders it.
+            "font.family": list(FONTS),
+            "font.size": TEXT_SIZE,
+            "axes.titlesize": TITLE_SIZE,
+            "axes.titleweight": "bold",
+            "axes.titlelocation": "left",
+            "axes.titlepad": 8,
+            "axes.labelsize": TEXT_SIZE,
+            "axes.labelcolor": INK,
+            "axes.edgecolor": QUIET,
+            "axes.linewidth": 0.8,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.unicode_minus": True,
+            "axes.axisbelow": True,
+            "text.color": INK,
+            "xtick.labelsize": TEXT_SIZE,
+            "ytick.labelsize": TEXT_SIZE,
+            "xtick.color": QUIET,
+            "ytick.color": QUIET,
+            "xtick.labelcolor": INK,
+            "ytick.labelcolor": INK,
+            "lines.linewidth": 1.8,
+            "lines.solid_capstyle": "round",
+            "figure.facecolor": PAPER,
+            "figure.constrained_layout.use": True,
+            "figure.constrained_layout.h_pad": 0.06,
+            "figure.constrained_layout.w_pad": 0.06,
+            "savefig.facecolor": PAPER,
+            "savefig.dpi": 200,
+            # Glyphs as outlines: the same picture without the fonts.
+            "svg.fonttype": "path",
+            # Element ids that do not change from run to run.
+            "svg.hashsalt": "softlookup",
+            "path.simplify": True,
+        }
+    )
+
+
+def label(axes: Axes, x: float, y: float, text: str, color: str = INK, **kwargs):
+    """Writes `text` at data coordinates in the readable form of a colour."""
+    kwargs.setdefault("fontsize", TEXT_SIZE)
+    return axes.text(x, y, text, color=text_color(color), **kwargs)
+
+
+def mark_published(axes: Axes, x, y, **kwargs):
+    """Marks values as the chapter prints them: hollow black diamonds."""
+    kwargs.setdefault("zorder", 5)
+    kwargs.setdefault("clip_on", False)
+    return axes.plot(
+        x,
+        y,
+        linestyle="none",
+        marker="D",
+        markersize=5.5,
+        markerfacecolor="none",
+        markeredgecolor=BLACK,
+        markeredgewidth=1.1,
+        **kwargs,
+    )
+
+
+def note_published(axes: Axes, x: float, y: float, say: Say, **kwargs) -> None:
+    """Says once per panel what the diamonds are, at axes coordinates."""
+    kwargs.setdefault("va", "top")
+    axes.text(
+        x,
+        y,
+        "◇ " + say("printed in the chapter", "书中印出的值"),
+        transform=axes.transAxes,
+        fontsize=TEXT_SIZE - 0.5,
+        color=INK,
+        **kwargs,
+    )
