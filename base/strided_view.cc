@@ -1,5 +1,7 @@
 #include "base/strided_view.h"
 
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 
 namespace softlookup {
@@ -36,15 +38,15 @@ absl::StatusOr<StridedLayout> StridedLayout::MergeAxes(int axis,
   // The others must nest: each stride is the next one's times its size.
   int64_t merged_size = 1;
   int64_t merged_stride = 1;
-  int64_t expected = 0;  // 0: no axis longer than 1 seen yet
+  std::optional<int64_t> expected;  // none: no axis longer than 1 seen yet
   bool empty = false;
   for (int a = axis; a < axis + count; ++a) empty |= shape[a] == 0;
   for (int a = axis + count; a-- > axis;) {
     merged_size *= shape[a];
     if (shape[a] == 1 || empty) continue;
-    if (expected == 0) {
+    if (!expected.has_value()) {
       merged_stride = strides[a];
-    } else if (strides[a] != expected) {
+    } else if (strides[a] != *expected) {
       return absl::FailedPreconditionError(
           absl::StrCat("merging axes ", axis, " to ", axis + count - 1,
                        " of shape ", ShapeString(shape), " with strides ",
