@@ -11,10 +11,14 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "base/memory.h"
 #include "base/status.h"
 
 namespace softlookup {
 namespace {
+
+// The most that is read from a pipe or a device, which may never end.
+constexpr size_t kMostFromStream = size_t{1} << 28;
 
 // The status for errno, as "PATH: cannot ACTION: REASON".
 absl::Status SystemError(int error_number, absl::string_view action,
@@ -65,21 +69,64 @@ class FileDescriptor {
   int descriptor_;
 };
 
-absl::Status WriteAll(FileDescriptor& file, absl::string_view content,
+absl::Status WriteAll(FileDescriptor& file,
+                      absl::Span<const absl::string_view> pieces,
                       const std::string& path) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(file.get(), content.data(), content.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return SystemError(errno, "write", path);
+  for (absl::string_view piece : pieces) {
+    while (!piece.empty()) {
+      const ssize_t written = ::write(file.get(), piece.data(), piece.size());
+      if (written < 0) {
+        if (errno == EINTR) continue;
+        return SystemError(errno, "write", path);
+      }
+      piece.remove_prefix(static_cast<size_t>(written));
     }
-    content.remove_prefix(static_cast<size_t>(written));
   }
-  if (::fsync(file.get()) != 0 && errno != EINVAL) {
+  // A device or a pipe has nothing to flush to (EINVAL, or EROFS).
+  if (::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS) {
     return SystemError(errno, "flush", path);
   }
   if (!file.Close()) return SystemError(errno, "close", path);
   return absl::OkStatus();
+}
+
+// Opens a new file beside `path` for writing, and sets its name. The name
+// does not contain the target's: that may be as long as names can be.
+int OpenTemporary(const std::string& path, std::string& temporary) {
+  const std::string directory = path.substr(0, path.find_last_of('/') + 1);
+  for (int attempt = 0;; ++attempt) {
+    temporary = absl::StrCat(directory, ".softlookup.", ::getpid(), ".",
+                             attempt, ".tmp");
+    const int descriptor = ::open(
+        temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor >= 0 || errno != EEXIST) return descriptor;
+  }
+}
+
+// Creates `target`, or replaces it where `existing` is its status. Errors name
+// `path`, by which the caller knows it.
+absl::Status ReplaceFile(const std::string& path, const std::string& target,
+                         const struct stat* existing,
+                         absl::Span<const absl::string_view> pieces) {
+  if (existing != nullptr) {
+    // Renaming over a file does not ask whether it may be written.
+    FileDescriptor probe(::open(target.c_str(), O_WRONLY | O_CLOEXEC));
+    if (probe.get() < 0) return SystemError(errno, "write", path);
+  }
+  std::string temporary;
+  FileDescriptor file(OpenTemporary(target, temporary));
+  if (file.get() < 0) return SystemError(errno, "write", path);
+  absl::Status status;
+  if (existing != nullptr &&
+      ::fchmod(file.get(), existing->st_mode & 07777) != 0) {
+    status = SystemError(errno, "set the mode of", path);
+  }
+  if (status.ok()) status = WriteAll(file, pieces, path);
+  if (status.ok() && ::rename(temporary.c_str(), target.c_str()) != 0) {
+    status = SystemError(errno, "write", path);
+  }
+  if (!status.ok()) ::unlink(temporary.c_str());
+  return status;
 }
 
 }  // namespace
@@ -87,47 +134,61 @@ absl::Status WriteAll(FileDescriptor& file, absl::string_view content,
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return SystemError(errno, "open", path);
-  std::string content;
-  char buffer[1 << 16];
+  struct stat status;
+  if (::fstat(file.get(), &status) != 0) {
+    return SystemError(errno, "open", path);
+  }
+  const bool regular = S_ISREG(status.st_mode);
+  if (regular) {
+    SOFTLOOKUP_RETURN_IF_ERROR(
+        CheckMemory(absl::StrCat(path, ": reading it"), status.st_size));
+  }
+  // One byte more than the file has finds its end in the same read.
+  std::string content(regular ? status.st_size + 1 : 1 << 16, '\0');
+  size_t size = 0;
   while (true) {
-    const ssize_t got = ::read(file.get(), buffer, sizeof(buffer));
+    const ssize_t got =
+        ::read(file.get(), content.data() + size, content.size() - size);
     if (got < 0) {
       if (errno == EINTR) continue;
       return SystemError(errno, "read", path);
     }
-    if (got == 0) return content;
-    content.append(buffer, static_cast<size_t>(got));
+    if (got == 0) break;
+    size += static_cast<size_t>(got);
+    if (!regular && size > kMostFromStream) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": no regular file, and more than ",
+                       kMostFromStream, " bytes come from it"));
+    }
+    if (size == content.size()) content.resize(2 * size);
   }
+  content.resize(size);
+  return content;
 }
 
 absl::Status WriteFileAtomically(const std::string& path,
                                  absl::string_view content) {
+  return WriteFileAtomically(path, absl::MakeConstSpan(&content, 1));
+}
+
+absl::Status WriteFileAtomically(const std::string& path,
+                                 absl::Span<const absl::string_view> pieces) {
   struct stat existing;
-  const bool exists = ::stat(path.c_str(), &existing) == 0;
-  if (exists && S_ISDIR(existing.st_mode)) {
-    return SystemError(EISDIR, "write", path);
+  if (::stat(path.c_str(), &existing) != 0) {
+    return ReplaceFile(path, path, nullptr, pieces);
   }
-  if (exists && !S_ISREG(existing.st_mode)) {
-    // A device or a pipe (/dev/null, /dev/full) is written in place: renaming
-    // over it would replace it.
-    FileDescriptor device(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (device.get() < 0) return SystemError(errno, "open", path);
-    return WriteAll(device, content, path);
+  if (S_ISDIR(existing.st_mode)) return SystemError(EISDIR, "write", path);
+  if (S_ISREG(existing.st_mode)) {
+    // A symbolic link stays, and the file that it leads to is replaced.
+    std::error_code error;
+    const std::string target = std::filesystem::canonical(path, error);
+    return ReplaceFile(path, error ? path : target, &existing, pieces);
   }
-  std::string temporary = absl::StrCat(path, ".tmp.XXXXXX");
-  FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (file.get() < 0) return SystemError(errno, "write", path);
-  // mkostemp creates the file for its owner alone; a result file is as
-  // readable as any other.
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  ::fchmod(file.get(), exists ? existing.st_mode & 0777 : 0666 & ~mask);
-  absl::Status status = WriteAll(file, content, path);
-  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) {
-    status = SystemError(errno, "write", path);
-  }
-  if (!status.ok()) ::unlink(temporary.c_str());
-  return status;
+  // A device or a pipe (/dev/null, /dev/full): renaming over it would replace
+  // it.
+  FileDescriptor device(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (device.get() < 0) return SystemError(errno, "open", path);
+  return WriteAll(device, pieces, path);
 }
 
 absl::Status MakeDirectories(const std::string& path) {

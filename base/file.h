@@ -14,17 +14,26 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace softlookup {
 
-// NotFound, PermissionDenied or InvalidArgument (a directory), with the path
-// and the system's reason.
+// NotFound, PermissionDenied or InvalidArgument (a directory, or more bytes
+// than this machine has memory), with the path and the system's reason. From
+// what is no regular file, a pipe for instance, 256 MiB at most are taken.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
-// Creates or replaces `path`. NotFound or PermissionDenied when the directory
-// does not take a file, ResourceExhausted on a full disk; each names the path.
+// Creates or replaces the file at `path`, or at the end of the symbolic links
+// there; a device or a pipe is written to. A file that may not be written is
+// not replaced either. NotFound or PermissionDenied when the directory does
+// not take a file, ResourceExhausted on a full disk or beyond a limit on file
+// sizes; each names the path.
 absl::Status WriteFileAtomically(const std::string& path,
                                  absl::string_view content);
+
+// The same for content in pieces, which are written one after the other.
+absl::Status WriteFileAtomically(const std::string& path,
+                                 absl::Span<const absl::string_view> pieces);
 
 // Creates a directory and its parents; fine if it exists.
 absl::Status MakeDirectories(const std::string& path);

@@ -123,6 +123,11 @@ std::string DumpJson(const Json& json) {
 
 absl::StatusOr<Json> ParseJson(absl::string_view text,
                                const std::string& source) {
+  // The JSON library would take a NUL for the end of the text.
+  if (const size_t nul = text.find('\0'); nul != absl::string_view::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(source, ": not valid JSON: NUL at byte ", nul));
+  }
   DuplicateKeyGuard guard;
   try {
     Json json = Json::parse(
@@ -156,8 +161,10 @@ absl::StatusOr<double> JsonNumber(const Json& json) {
   if (json == "NaN") return std::nan("");
   if (json == "Infinity") return HUGE_VAL;
   if (json == "-Infinity") return -HUGE_VAL;
+  const std::string found =
+      json.dump(-1, ' ', false, Json::error_handler_t::replace);
   return absl::InvalidArgumentError(
-      absl::StrCat("expected a number, found ", json.dump().substr(0, 80)));
+      absl::StrCat("expected a number, found ", found.substr(0, 80)));
 }
 
 }  // namespace softlookup

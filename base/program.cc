@@ -1,76 +1,104 @@
 #include "base/program.h"
 
-#include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <new>
 #include <vector>
 
 #include "absl/flags/commandlineflag.h"
-#include "absl/flags/parse.h"
 #include "absl/flags/reflection.h"
-#include "absl/flags/usage.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 
 namespace softlookup {
 namespace {
 
-// Checks the command line before Abseil parses it: Abseil exits with 1, after
-// several lines, where we promise 2 and one line.
-absl::Status CheckCommandLine(const std::vector<std::string>& arguments) {
+// The command line is parsed here rather than by Abseil, which ends a program
+// with exit code 1 and several lines where we promise 2 and one, and with 1
+// after --help.
+
+// Sets a flag, or says why not.
+absl::Status SetFlag(absl::CommandLineFlag& flag, const std::string& value) {
+  std::string error;
+  if (flag.ParseFrom(value, &error)) return absl::OkStatus();
+  // Abseil's message begins with what ours says too; the rest, if any, is what
+  // the flag's type has to say.
+  absl::string_view reason = error;
+  absl::ConsumePrefix(
+      &reason, absl::StrCat("Illegal value '", value, "' specified for flag '",
+                            flag.Name(), "'"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("flag --", flag.Name(), ": \"", value,
+                   "\" is not a valid value", reason, " (see --help)"));
+}
+
+// The boolean flag that "--NAME" without a value turns off: "noweights" for
+// --weights. nullptr if there is none.
+absl::CommandLineFlag* NegatedFlag(absl::string_view name) {
+  if (!absl::ConsumePrefix(&name, "no")) return nullptr;
+  absl::CommandLineFlag* flag = absl::FindCommandLineFlag(name);
+  return flag != nullptr && flag->IsOfType<bool>() ? flag : nullptr;
+}
+
+bool IsHelp(const std::string& argument) {
+  return argument == "--help" || argument == "-help" || argument == "-h";
+}
+
+absl::Status ParseFlags(const std::vector<std::string>& arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    if (argument.size() < 2 || argument[0] != '-' || argument == "--") {
+    absl::string_view body = arguments[i];
+    if (!absl::ConsumePrefix(&body, "-") || body.empty() || body == "-") {
       return absl::InvalidArgumentError(
-          absl::StrCat("unexpected argument \"", argument,
+          absl::StrCat("unexpected argument \"", arguments[i],
                        "\"; flags are written --name=value (see --help)"));
     }
-    const std::string body = argument.substr(argument[1] == '-' ? 2 : 1);
+    absl::ConsumePrefix(&body, "-");
     const size_t equals = body.find('=');
-    const std::string name = body.substr(0, equals);
+    const absl::string_view name = body.substr(0, equals);
     absl::CommandLineFlag* flag = absl::FindCommandLineFlag(name);
-    if (flag == nullptr && absl::StartsWith(name, "no")) {
-      absl::CommandLineFlag* positive =
-          absl::FindCommandLineFlag(name.substr(2));
-      if (positive != nullptr && positive->IsOfType<bool>()) {
-        if (equals != std::string::npos) {
-          return absl::InvalidArgumentError(
-              absl::StrCat("flag --", name, " takes no value"));
-        }
-        continue;
-      }
-    }
-    if (flag == nullptr) {
+    absl::CommandLineFlag* negated =
+        flag == nullptr ? NegatedFlag(name) : nullptr;
+    if (flag == nullptr && negated == nullptr) {
       return absl::InvalidArgumentError(
           absl::StrCat("unknown flag --", name, " (see --help)"));
     }
-    std::string value;
-    if (equals != std::string::npos) {
-      value = body.substr(equals + 1);
+    if (equals != absl::string_view::npos) {
+      if (negated != nullptr) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("flag --", name, " takes no value"));
+      }
+      SOFTLOOKUP_RETURN_IF_ERROR(
+          SetFlag(*flag, std::string(body.substr(equals + 1))));
+    } else if (negated != nullptr) {
+      SOFTLOOKUP_RETURN_IF_ERROR(SetFlag(*negated, "false"));
     } else if (flag->IsOfType<bool>()) {
-      value = "true";
+      SOFTLOOKUP_RETURN_IF_ERROR(SetFlag(*flag, "true"));
     } else if (i + 1 < arguments.size()) {
-      value = arguments[++i];
+      SOFTLOOKUP_RETURN_IF_ERROR(SetFlag(*flag, arguments[++i]));
     } else {
       return absl::InvalidArgumentError(
           absl::StrCat("flag --", name, " needs a value"));
     }
-    // Abseil's own flags (--help and so on) take effect by being parsed.
-    if (!absl::StrContains(flag->Filename(), "absl/flags")) {
-      std::string error;
-      if (!flag->ParseFrom(value, &error)) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "flag --", name, ": \"", value, "\" is not a valid value",
-            error.empty() ? "" : ": ", absl::StripAsciiWhitespace(error)));
-      }
-    }
   }
   return absl::OkStatus();
+}
+
+void PrintHelp(const std::string& program, const std::string& usage) {
+  std::printf("%s: %s\n\nFlags:\n", program.c_str(), usage.c_str());
+  std::map<std::string, const absl::CommandLineFlag*> flags;
+  for (const auto& [name, flag] : absl::GetAllFlags()) {
+    flags[std::string(name)] = flag;
+  }
+  for (const auto& [name, flag] : flags) {
+    std::printf("  --%s (default: \"%s\")\n      %s\n", name.c_str(),
+                flag->DefaultValue().c_str(), flag->Help().c_str());
+  }
 }
 
 // One line, however many the message had.
@@ -78,9 +106,19 @@ std::string OneLine(absl::string_view message) {
   return absl::StrReplaceAll(message, {{"\n", " "}, {"\r", " "}});
 }
 
-int Report(const std::string& program, const absl::Status& status) {
+// What was printed must have arrived: a full disk under a redirection shows
+// only here.
+absl::Status FlushOutput() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError("cannot write to standard output");
+}
+
+int Finish(const std::string& program, absl::Status status) {
+  const absl::Status flushed = FlushOutput();
+  if (status.ok()) status = flushed;
   if (!status.ok()) {
-    std::fflush(stdout);
     std::fprintf(stderr, "%s: %s\n", program.c_str(),
                  OneLine(status.message()).c_str());
   }
@@ -100,6 +138,16 @@ absl::Status CheckProcessor() {
   return absl::OkStatus();
 }
 
+absl::Status RunGuarded(const std::function<absl::Status()>& run) {
+  try {
+    return run();
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("out of memory");
+  } catch (const std::exception& error) {
+    return absl::InternalError(error.what());
+  }
+}
+
 }  // namespace
 
 std::string ProgramName(const char* argv0) {
@@ -110,23 +158,20 @@ std::string ProgramName(const char* argv0) {
 int RunProgram(int argc, char** argv, const std::string& usage,
                const std::function<absl::Status()>& run) {
   const std::string program = ProgramName(argv[0]);
-  if (absl::Status status = CheckProcessor(); !status.ok()) {
-    return Report(program, status);
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  for (const std::string& argument : arguments) {
+    if (IsHelp(argument)) {
+      PrintHelp(program, usage);
+      return Finish(program, absl::OkStatus());
+    }
   }
-  if (absl::Status status =
-          CheckCommandLine(std::vector<std::string>(argv + 1, argv + argc));
-      !status.ok()) {
-    return Report(program, status);
-  }
-  absl::SetProgramUsageMessage(usage);
-  absl::ParseCommandLine(argc, argv);
-  try {
-    return Report(program, run());
-  } catch (const std::bad_alloc&) {
-    return Report(program, absl::ResourceExhaustedError("out of memory"));
-  } catch (const std::exception& error) {
-    return Report(program, absl::InternalError(error.what()));
-  }
+  // A write beyond the limit on file sizes shall fail like one on a full disk,
+  // not end the program with a file half-written.
+  std::signal(SIGXFSZ, SIG_IGN);
+  absl::Status status = ParseFlags(arguments);
+  if (status.ok()) status = CheckProcessor();
+  if (status.ok()) status = RunGuarded(run);
+  return Finish(program, status);
 }
 
 }  // namespace softlookup

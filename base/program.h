@@ -9,7 +9,8 @@
 //   }
 //
 // Exit codes: 0 success; 1 the run failed; 2 bad usage or bad input. An error
-// is one line on stderr, "PROGRAM: what is wrong".
+// is one line on stderr, "PROGRAM: what is wrong". An exception, and output
+// that could not be written, is a failed run.
 #ifndef SOFTLOOKUP_BASE_PROGRAM_H_
 #define SOFTLOOKUP_BASE_PROGRAM_H_
 
@@ -21,8 +22,9 @@
 namespace softlookup {
 
 // Parses Abseil flags strictly (an unknown flag, a bad value or a positional
-// argument is a usage error), then calls `run`. `--help` prints `usage` and
-// the flags.
+// argument is a usage error), then calls `run`. A flag is written --name=value
+// or --name value, a boolean one also --name and --noname. With --help among
+// the arguments it prints `usage` and the flags instead.
 int RunProgram(int argc, char** argv, const std::string& usage,
                const std::function<absl::Status()>& run);
 
