@@ -35,11 +35,17 @@ float Tanh(float x) { return Sleef_finz_tanhf1_u10purecfma(x); }
 double Tanh(double x) { return Sleef_finz_tanhd1_u10purecfma(x); }
 
 std::complex<double> Tanh(std::complex<double> z) {
-  // tanh(a + ib) = (tanh a + i tan b) / (1 + i tanh a tan b).
+  // tanh(a + ib) = (tanh a + i tan b) / (1 + i tanh a tan b), expanded: the
+  // library's complex division differs between versions. The imaginary part
+  // takes 1 - tanh^2 a = 4 e / (1 + e)^2, e = exp(-2 |a|), which does not
+  // cancel where tanh a is near 1.
   const double tanh_a = Tanh(z.real());
+  const double e = Exp(-2 * std::abs(z.real()));
   const double tan_b = Sin(z.imag()) / Cos(z.imag());
-  return std::complex<double>(tanh_a, tan_b) /
-         std::complex<double>(1.0, tanh_a * tan_b);
+  const double tan_b_squared = tan_b * tan_b;
+  const double denominator = 1 + tanh_a * tanh_a * tan_b_squared;
+  return {tanh_a * (1 + tan_b_squared) / denominator,
+          tan_b * (4 * e / ((1 + e) * (1 + e))) / denominator};
 }
 
 float Sin(float x) { return Sleef_finz_sinf1_u10purecfma(x); }

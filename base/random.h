@@ -12,8 +12,10 @@
 #define SOFTLOOKUP_BASE_RANDOM_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/types/span.h"
 #include "base/philox.h"
