@@ -40,6 +40,7 @@ class Rules(unittest.TestCase):
             ('e.published(f"{E}.factor_10_{i}")', 0),
             ('f"{value:.3f} of {total}"', 0),
             ('color = "#0072B2"', 0),
+            ('say("trace", "迹") + style.formula("1 − Σp²")', 0),
             ('say("c = 10", "c")', 1),
             ('f"c = 10 {x}"', 1),
             ('f"{x} = 10"', 1),
