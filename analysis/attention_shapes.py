@@ -69,8 +69,13 @@ def _tensor(masking: Verified, name: str) -> Tensor:
 
 
 def _draw(
-    axes: Axes, x: float, y: float, tensor: Tensor, row: bool = False,
-    column: bool = False, name_above: bool = True,
+    axes: Axes,
+    x: float,
+    y: float,
+    tensor: Tensor,
+    row: bool = False,
+    column: bool = False,
+    name_above: bool = True,
 ) -> float:
     """Draws the tensor with its left middle at (x, y); returns its right end.
 
@@ -79,8 +84,12 @@ def _draw(
     bottom = y - tensor.height / 2
     axes.add_patch(
         Rectangle(
-            (x, bottom), tensor.width, tensor.height,
-            facecolor=tensor.color + "22", edgecolor=tensor.color, linewidth=1.2,
+            (x, bottom),
+            tensor.width,
+            tensor.height,
+            facecolor=tensor.color + "22",
+            edgecolor=tensor.color,
+            linewidth=1.2,
         )
     )
     if row or column:
@@ -88,18 +97,32 @@ def _draw(
         side = tensor.height / rows if row else tensor.width / columns
         axes.add_patch(
             Rectangle(
-                (x, bottom), tensor.width if row else side,
+                (x, bottom),
+                tensor.width if row else side,
                 side if row else tensor.height,
-                facecolor=tensor.color, alpha=0.75, linewidth=0,
+                facecolor=tensor.color,
+                alpha=0.75,
+                linewidth=0,
             )
         )
     middle = x + tensor.width / 2
     style.label(
-        axes, middle, y + tensor.height / 2 + 0.25, tensor.name, tensor.color,
-        ha="center", va="bottom", fontweight="bold",
+        axes,
+        middle,
+        y + tensor.height / 2 + 0.25,
+        tensor.name,
+        tensor.color,
+        ha="center",
+        va="bottom",
+        fontweight="bold",
     )
     style.label(
-        axes, middle, bottom - 0.25, tensor.shape, ha="center", va="top",
+        axes,
+        middle,
+        bottom - 0.25,
+        tensor.shape,
+        ha="center",
+        va="top",
         fontsize=style.TEXT_SIZE - 0.5,
     )
     return x + tensor.width
@@ -107,7 +130,14 @@ def _draw(
 
 def _operator(axes: Axes, x: float, y: float, text: str) -> float:
     """Writes an operator in the gap after x; returns where the gap ends."""
-    axes.text(x + GAP / 2, y, text, ha="center", va="center", fontsize=style.TITLE_SIZE)
+    axes.text(
+        x + GAP / 2,
+        y,
+        text,
+        ha="center",
+        va="center",
+        fontsize=style.TITLE_SIZE,
+    )
     return x + GAP
 
 
@@ -130,7 +160,11 @@ def draw_projections(figure: Figure, inputs: Inputs, say: Say) -> str:
         end = _draw(axes, 0, y, x, row=True)
         end = _draw(axes, _operator(axes, end, y, "×"), y, weights)
         end = _draw(
-            axes, _operator(axes, end, y, "="), y, _tensor(masking, role), row=True
+            axes,
+            _operator(axes, end, y, "="),
+            y,
+            _tensor(masking, role),
+            row=True,
         )
         right = max(right, end)
         y -= weights.height + 4.1
@@ -159,7 +193,11 @@ def draw_attention(figure: Figure, inputs: Inputs, say: Say) -> str:
     right = _draw(axes, end, y, s, row=True)
     y -= tall
     axes.text(
-        0, y, say("softmax of\neach row:", "逐行\nsoftmax："), ha="left", va="center",
+        0,
+        y,
+        say("softmax of\neach row:", "逐行\nsoftmax："),
+        ha="left",
+        va="center",
         fontsize=style.TEXT_SIZE - 0.5,
     )
     end = _draw(axes, 2 * GAP, y, p, row=True)
@@ -177,7 +215,10 @@ def draw_attention(figure: Figure, inputs: Inputs, say: Say) -> str:
     )
 
 
-PANELS = (Panel(draw_projections, height=3.2), Panel(draw_attention, height=3.2))
+PANELS = (
+    Panel(draw_projections, height=3.2),
+    Panel(draw_attention, height=3.2),
+)
 
 if __name__ == "__main__":
     sys.exit(main(__file__, "attention_shapes", PANELS))

@@ -28,7 +28,9 @@ def _outputs(worked: Verified, case: str) -> np.ndarray:
     return worked.numbers(f"/cases/{case}/outputs")
 
 
-def _draw_hull(axes: Axes, values: np.ndarray, say: Say, names: bool = True) -> None:
+def _draw_hull(
+    axes: Axes, values: np.ndarray, say: Say, names: bool = True
+) -> None:
     """The triangle of the values, and axes for it."""
     axes.fill(*values.T, color=style.FAINT, alpha=0.5, linewidth=0)
     axes.plot(*values.T, "s", color=style.QUIET, markersize=6)
@@ -37,7 +39,10 @@ def _draw_hull(axes: Axes, values: np.ndarray, say: Say, names: bool = True) -> 
         for value, subscript in zip(values, SUBSCRIPTS):
             away = 0.3 * (value - centre) / np.linalg.norm(value - centre)
             axes.text(
-                *(value + away), f"v{subscript}", ha="center", va="center",
+                *(value + away),
+                f"v{subscript}",
+                ha="center",
+                va="center",
                 color=style.text_color(style.QUIET),
             )
     axes.set_aspect("equal", anchor="N")
@@ -63,27 +68,47 @@ def draw_causal(figure: Figure, inputs: Inputs, say: Say) -> str:
     # What pulls at the last output, as thick as the weight.
     for value, weight in zip(values, weights[last]):
         axes.plot(
-            *np.array([outputs[last], value]).T, color=style.SKY_BLUE,
-            linewidth=6 * weight, solid_capstyle="butt", zorder=1.5,
+            *np.array([outputs[last], value]).T,
+            color=style.SKY_BLUE,
+            linewidth=6 * weight,
+            solid_capstyle="butt",
+            zorder=1.5,
         )
         axes.text(
-            *(outputs[last] * 0.52 + value * 0.48), f"{weight:.2f}",
-            ha="center", va="center", fontsize=style.TEXT_SIZE - 1,
-            bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 0.8, "alpha": 0.85},
+            *(outputs[last] * 0.52 + value * 0.48),
+            f"{weight:.2f}",
+            ha="center",
+            va="center",
+            fontsize=style.TEXT_SIZE - 1,
+            bbox={
+                "facecolor": style.PAPER,
+                "edgecolor": "none",
+                "pad": 0.8,
+                "alpha": 0.85,
+            },
         )
     # The second output cannot leave the edge between the first two values.
-    axes.plot(*values[:2].T, color=style.QUIET, linewidth=1, linestyle=(0, (4, 3)), zorder=1.2)
+    axes.plot(
+        *values[:2].T,
+        color=style.QUIET,
+        linewidth=1,
+        linestyle=(0, (4, 3)),
+        zorder=1.2,
+    )
     axes.plot(*outputs.T, "o", color=OUTPUT, markersize=6.5, zorder=4)
     for row, (output, subscript) in enumerate(zip(outputs, SUBSCRIPTS)):
-        claims = [
-            f"{EXPERIMENT}.{name}" for name in _output_claims(row)
-        ]
+        claims = [f"{EXPERIMENT}.{name}" for name in _output_claims(row)]
         printed = [worked.published(claim) for claim in claims]
         style.mark_published(axes, [printed[0]], [printed[1]], markersize=8)
         shift = ((0.2, -0.02), (-0.2, -0.05), (0.16, -0.16))[row]
         style.label(
-            axes, *(output + shift), f"o{subscript}", OUTPUT,
-            ha="right" if shift[0] < 0 else "left", va="center", fontweight="bold",
+            axes,
+            *(output + shift),
+            f"o{subscript}",
+            OUTPUT,
+            ha="right" if shift[0] < 0 else "left",
+            va="center",
+            fontweight="bold",
         )
     style.note_published(axes, 0.98, 0.02, say, ha="right", va="bottom")
     return say(
@@ -106,7 +131,9 @@ def _draw_map(axes: Axes, values: np.ndarray, box: np.ndarray) -> None:
     inset.plot(*values.T, "s", color=style.QUIET, markersize=3)
     low, high = box
     inset.add_patch(
-        Rectangle(low, *(high - low), fill=False, edgecolor=style.INK, linewidth=0.9)
+        Rectangle(
+            low, *(high - low), fill=False, edgecolor=style.INK, linewidth=0.9
+        )
     )
     inset.set_aspect("equal")
     inset.margins(0.15)
@@ -121,19 +148,33 @@ def draw_unmasked(figure: Figure, inputs: Inputs, say: Say) -> str:
     scaled = _outputs(worked, "unmasked_scaled")
     unscaled = _outputs(worked, "unmasked_unscaled")
     axes = figure.add_subplot()
-    axes.set_title(say("Larger scores pull to the best match", "分数越大，越靠近最佳匹配"))
+    axes.set_title(
+        say("Larger scores pull to the best match", "分数越大，越靠近最佳匹配")
+    )
     _draw_hull(axes, values, say, names=False)
     for row, subscript in enumerate(SUBSCRIPTS):
         axes.annotate(
-            "", unscaled[row], scaled[row],
-            arrowprops={"arrowstyle": "-|>", "color": style.QUIET, "linewidth": 1,
-                        "shrinkA": 4, "shrinkB": 4},
+            "",
+            unscaled[row],
+            scaled[row],
+            arrowprops={
+                "arrowstyle": "-|>",
+                "color": style.QUIET,
+                "linewidth": 1,
+                "shrinkA": 4,
+                "shrinkB": 4,
+            },
         )
         axes.plot(*scaled[row], "o", color=SCALED, markersize=7)
         axes.plot(*unscaled[row], "^", color=UNSCALED, markersize=7)
         style.label(
-            axes, *(scaled[row] - (0, 0.05)), f"o{subscript}", SCALED,
-            ha="center", va="top", fontweight="bold",
+            axes,
+            *(scaled[row] - (0, 0.05)),
+            f"o{subscript}",
+            SCALED,
+            ha="center",
+            va="top",
+            fontweight="bold",
         )
     both = np.concatenate([scaled, unscaled])
     reach = 0.75 * np.ptp(both, axis=0).max()
@@ -146,12 +187,21 @@ def draw_unmasked(figure: Figure, inputs: Inputs, say: Say) -> str:
     _draw_map(axes, values, box)
     last = len(values) - 1
     style.label(
-        axes, unscaled[last, 0] - 0.02, unscaled[last, 1] + 0.05,
-        say("unscaled", "未缩放"), UNSCALED, ha="center", va="bottom",
+        axes,
+        unscaled[last, 0] - 0.02,
+        unscaled[last, 1] + 0.05,
+        say("unscaled", "未缩放"),
+        UNSCALED,
+        ha="center",
+        va="bottom",
     )
     style.label(
-        axes, scaled[last, 0] + 0.06, scaled[last, 1] - 0.05, say("scaled", "缩放后"),
-        SCALED, va="top",
+        axes,
+        scaled[last, 0] + 0.06,
+        scaled[last, 1] - 0.05,
+        say("scaled", "缩放后"),
+        SCALED,
+        va="top",
     )
     return say(
         "Enlarged part of the triangle. Without the mask all three outputs lie "
@@ -169,11 +219,15 @@ def draw_draws(figure: Figure, inputs: Inputs, say: Say) -> str:
     inside = worked.numbers("/geometry/hull/attention/sample")
     outside = worked.numbers("/geometry/hull/scores_without_softmax/sample")
     axes = figure.add_subplot()
-    axes.set_title(say("No query leads out of the hull", "任何查询都走不出凸包"))
+    axes.set_title(
+        say("No query leads out of the hull", "任何查询都走不出凸包")
+    )
     span = np.ptp(values, axis=0).max()
     low, high = values.min(axis=0) - span, values.max(axis=0) + span
     near = np.all((outside > low) & (outside < high), axis=1)
-    axes.plot(*outside[near].T, "x", color=OUTSIDE, markersize=3, markeredgewidth=0.8)
+    axes.plot(
+        *outside[near].T, "x", color=OUTSIDE, markersize=3, markeredgewidth=0.8
+    )
     _draw_hull(axes, values, say, names=False)
     axes.plot(*inside.T, ".", color=INSIDE, markersize=3.5)
     axes.set_xlim(low[0], high[0])
@@ -181,12 +235,24 @@ def draw_draws(figure: Figure, inputs: Inputs, say: Say) -> str:
     axes.set_xticks(np.arange(low[0], high[0] + 1, span))
     axes.set_yticks(np.arange(low[1], high[1] + 1, span))
     style.label(
-        axes, 0.98, 0.03, say("softmax weights: inside", "softmax 权重：都在内部"), INSIDE,
-        transform=axes.transAxes, ha="right", va="bottom",
+        axes,
+        0.98,
+        0.03,
+        say("softmax weights: inside", "softmax 权重：都在内部"),
+        INSIDE,
+        transform=axes.transAxes,
+        ha="right",
+        va="bottom",
     )
     style.label(
-        axes, 0.02, 0.97, say("raw scores as weights: anywhere", "直接用分数作权重：到处都是"),
-        OUTSIDE, transform=axes.transAxes, ha="left", va="top",
+        axes,
+        0.02,
+        0.97,
+        say("raw scores as weights: anywhere", "直接用分数作权重：到处都是"),
+        OUTSIDE,
+        transform=axes.transAxes,
+        ha="left",
+        va="top",
     )
     return say(
         "Outputs for random queries and keys: with softmax weights all lie in "
@@ -197,7 +263,11 @@ def draw_draws(figure: Figure, inputs: Inputs, say: Say) -> str:
     )
 
 
-PANELS = (Panel(draw_causal, height=3.1), Panel(draw_unmasked, height=3.1), Panel(draw_draws, height=3.1))
+PANELS = (
+    Panel(draw_causal, height=3.1),
+    Panel(draw_unmasked, height=3.1),
+    Panel(draw_draws, height=3.1),
+)
 
 if __name__ == "__main__":
     sys.exit(main(__file__, "convex_hull", PANELS))

@@ -32,8 +32,10 @@ def _row(worked: Verified) -> int:
 
 def _name(worked: Verified, say: Say) -> str:
     component = int(worked.number(f"{BACKWARD}/loss/component"))
-    return say(f"component {component} of o{SUBSCRIPTS[_row(worked)]}",
-               f"o{SUBSCRIPTS[_row(worked)]} 的第 {component} 分量")
+    return say(
+        f"component {component} of o{SUBSCRIPTS[_row(worked)]}",
+        f"o{SUBSCRIPTS[_row(worked)]} 的第 {component} 分量",
+    )
 
 
 def draw_scores(figure: Figure, inputs: Inputs, say: Say) -> str:
@@ -45,23 +47,42 @@ def draw_scores(figure: Figure, inputs: Inputs, say: Say) -> str:
     gradients = worked.numbers(f"{BACKWARD}/score_gradients/{row}")
     keys = np.arange(len(offers))
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1))
-    upper.set_title(say("Above the average: the score rises", "高于平均，分数就上升"))
+    upper.set_title(
+        say("Above the average: the score rises", "高于平均，分数就上升")
+    )
     upper.vlines(keys, mean, offers, color=style.QUIET, linewidth=1)
-    upper.plot(keys, offers, "s", color=style.QUIET, markersize=6, clip_on=False)
+    upper.plot(
+        keys, offers, "s", color=style.QUIET, markersize=6, clip_on=False
+    )
     upper.axhline(mean, color=style.INK, linewidth=1, linestyle=(0, (4, 3)))
     style.label(
-        upper, keys[-1] + 0.45, mean - 0.12, say("average ", "平均 ") + f"{mean:.3f}", ha="right", va="top",
+        upper,
+        keys[-1] + 0.45,
+        mean - 0.12,
+        say("average ", "平均 ") + f"{mean:.3f}",
+        ha="right",
+        va="top",
     )
     upper.set_ylabel(say("offer g of\nthe value", "值的 g"))
     upper.set_ylim(offers.min() - 0.4, offers.max() + 0.4)
-    lower.bar(keys, gradients, width=0.5, color=[UP if g > 0 else DOWN for g in gradients])
+    lower.bar(
+        keys,
+        gradients,
+        width=0.5,
+        color=[UP if g > 0 else DOWN for g in gradients],
+    )
     lower.axhline(0, color=style.QUIET, linewidth=0.8)
     reach = abs(gradients).max()
     for key, gradient in zip(keys, gradients):
         above = gradient >= 0
         style.label(
-            lower, key, gradient + (0.06 if above else -0.06) * reach, _signed(gradient),
-            UP if gradient > 0 else DOWN, ha="center", va="bottom" if above else "top",
+            lower,
+            key,
+            gradient + (0.06 if above else -0.06) * reach,
+            _signed(gradient),
+            UP if gradient > 0 else DOWN,
+            ha="center",
+            va="bottom" if above else "top",
         )
     lower.set_ylim(-1.45 * reach, 1.45 * reach)
     lower.set_xlim(keys[0] - 0.5, keys[-1] + 0.5)
@@ -85,7 +106,12 @@ def draw_query(figure: Figure, inputs: Inputs, say: Say) -> str:
     pulls = worked.numbers(f"{BACKWARD}/query_pulls")
     sums = worked.numbers(f"{BACKWARD}/query_gradients/{row}")
     axes = figure.add_subplot()
-    axes.set_title(say("Pulls that cancel, pulls that add", "相互抵消的拉力，相互叠加的拉力"))
+    axes.set_title(
+        say(
+            "Pulls that cancel, pulls that add",
+            "相互抵消的拉力，相互叠加的拉力",
+        )
+    )
     ticks, names = [], []
     height = 0
     reach = abs(pulls).max()
@@ -98,9 +124,23 @@ def draw_query(figure: Figure, inputs: Inputs, say: Say) -> str:
             names.append(say("key ", "键 ") + str(key + 1))
             height -= 1
         axes.barh(height, sums[component], height=0.7, color=style.INK)
-        _write_end(axes, sums[component], height, _signed(sums[component]), style.INK, reach)
+        _write_end(
+            axes,
+            sums[component],
+            height,
+            _signed(sums[component]),
+            style.INK,
+            reach,
+        )
         ticks.append(height)
-        names.append(say("gradient of q", "q 的梯度，分量 ") + (f"{SUBSCRIPTS[component]}" if say.language == "en" else f"{component + 1}"))
+        names.append(
+            say("gradient of q", "q 的梯度，分量 ")
+            + (
+                f"{SUBSCRIPTS[component]}"
+                if say.language == "en"
+                else f"{component + 1}"
+            )
+        )
         height -= 1.7
     axes.axvline(0, color=style.QUIET, linewidth=0.8)
     axes.set_yticks(ticks, names)
@@ -108,7 +148,12 @@ def draw_query(figure: Figure, inputs: Inputs, say: Say) -> str:
     axes.spines["left"].set_visible(False)
     axes.set_xlim(-1.55 * reach, 1.45 * reach)
     axes.xaxis.set_major_locator(MultipleLocator(0.5))
-    axes.set_xlabel(say("pull on the component (gradient = sum / √dₖ)", "对该分量的拉力（梯度 = 总和 / √dₖ）"))
+    axes.set_xlabel(
+        say(
+            "pull on the component (gradient = sum / √dₖ)",
+            "对该分量的拉力（梯度 = 总和 / √dₖ）",
+        )
+    )
     axes.set_ylabel(say("component of the query", "查询的分量"))
     return say(
         "Bars for the pull of each key on the two components of the query. On "
@@ -119,12 +164,19 @@ def draw_query(figure: Figure, inputs: Inputs, say: Say) -> str:
     )
 
 
-def _write_end(axes, value: float, height: float, text: str, color: str, reach: float) -> None:
+def _write_end(
+    axes, value: float, height: float, text: str, color: str, reach: float
+) -> None:
     """The value at the end of its bar."""
     right = value >= 0
     style.label(
-        axes, value + (0.03 if right else -0.03) * reach, height, text, color,
-        ha="left" if right else "right", va="center",
+        axes,
+        value + (0.03 if right else -0.03) * reach,
+        height,
+        text,
+        color,
+        ha="left" if right else "right",
+        va="center",
     )
 
 
@@ -134,10 +186,19 @@ def draw_rule(figure: Figure, inputs: Inputs, say: Say) -> str:
     columns = worked.at("/row_rule/sample_columns")
     sample = dict(zip(columns, worked.numbers("/row_rule/sample").T))
     axes = figure.add_subplot()
-    axes.set_title(say("Sign from g, size from the weight", "符号看 g，大小看权重"))
+    axes.set_title(
+        say("Sign from g, size from the weight", "符号看 g，大小看权重")
+    )
     points = axes.scatter(
-        sample["g_minus_mean"], sample["score_gradient"], c=sample["weight"],
-        cmap=style.sequential(), vmin=0, vmax=1, s=11, linewidths=0.3, edgecolors=style.QUIET,
+        sample["g_minus_mean"],
+        sample["score_gradient"],
+        c=sample["weight"],
+        cmap=style.sequential(),
+        vmin=0,
+        vmax=1,
+        s=11,
+        linewidths=0.3,
+        edgecolors=style.QUIET,
     )
     axes.axhline(0, color=style.QUIET, linewidth=0.8)
     axes.axvline(0, color=style.QUIET, linewidth=0.8)

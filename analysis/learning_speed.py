@@ -20,11 +20,15 @@ def _names(say: Say) -> dict[str, str]:
     return {
         "scaled": say("scaled", "缩放"),
         "unscaled": say("unscaled", "未缩放"),
-        "unscaled_start": say("scaled, from an\nunscaled start", "缩放，但从\n未缩放状态开始"),
+        "unscaled_start": say(
+            "scaled, from an\nunscaled start", "缩放，但从\n未缩放状态开始"
+        ),
     }
 
 
-def _draw(figure: Figure, inputs: Inputs, say: Say, optimiser: str, title: str) -> None:
+def _draw(
+    figure: Figure, inputs: Inputs, say: Say, optimiser: str, title: str
+) -> None:
     training = inputs[EXPERIMENT]
     place = f"/training/{optimiser}"
     axes = figure.add_subplot()
@@ -33,16 +37,27 @@ def _draw(figure: Figure, inputs: Inputs, say: Say, optimiser: str, title: str) 
     sought = training.number("/training/accuracy_sought")
     for level in (chance, sought):
         axes.axhline(100 * level, color=style.FAINT, linewidth=1)
-    axes.text(1, 100 * chance - 1, say("chance", "随机猜测"), va="top", ha="right",
-              color=style.text_color(style.QUIET), transform=axes.get_yaxis_transform())
+    axes.text(
+        1,
+        100 * chance - 1,
+        say("chance", "随机猜测"),
+        va="top",
+        ha="right",
+        color=style.text_color(style.QUIET),
+        transform=axes.get_yaxis_transform(),
+    )
     for model, (color, line) in MODELS.items():
         steps = training.numbers(f"{place}/{model}/curve/*/step")
         accuracy = 100 * training.numbers(f"{place}/{model}/curve/*/accuracy")
         axes.plot(steps, accuracy, color=color, linestyle=line)
-    handles = axes.get_lines()[-len(MODELS):]
+    handles = axes.get_lines()[-len(MODELS) :]
     legend = axes.legend(
-        handles, _names(say).values(), frameon=False, loc="lower right",
-        bbox_to_anchor=(1.02, 0.1), handlelength=1.5,
+        handles,
+        _names(say).values(),
+        frameon=False,
+        loc="lower right",
+        bbox_to_anchor=(1.02, 0.1),
+        handlelength=1.5,
     )
     for text, (color, _) in zip(legend.get_texts(), MODELS.values()):
         text.set_color(style.text_color(color))
@@ -54,7 +69,13 @@ def _draw(figure: Figure, inputs: Inputs, say: Say, optimiser: str, title: str) 
 
 def draw_descent(figure: Figure, inputs: Inputs, say: Say) -> str:
     """Accuracy over steps of gradient descent."""
-    _draw(figure, inputs, say, "gradient_descent", say("Gradient descent", "梯度下降"))
+    _draw(
+        figure,
+        inputs,
+        say,
+        "gradient_descent",
+        say("Gradient descent", "梯度下降"),
+    )
     return say(
         "Accuracy over the steps of gradient descent for three models with "
         "the same start weights. The one that starts from unscaled scores but "

@@ -31,10 +31,14 @@ def draw_patterns(figure: Figure, inputs: Inputs, say: Say) -> str:
     states = [_states(positions, length) for length in lengths]
     allowed = sum(int((state == 0).sum()) for state in states)
     if allowed != masking.number("/shapes/listing/pairs_allowed"):
-        raise ResultError("masking: the drawn masks allow other pairs than the results")
+        raise ResultError(
+            "masking: the drawn masks allow other pairs than the results"
+        )
     grid = figure.subplots(1, len(lengths), sharey=True)
     for axes, state, length in zip(grid, states, lengths):
-        axes.imshow(state, cmap=ListedColormap([SEEN, FUTURE, PAD]), vmin=0, vmax=2)
+        axes.imshow(
+            state, cmap=ListedColormap([SEEN, FUTURE, PAD]), vmin=0, vmax=2
+        )
         axes.set_xticks(np.arange(positions), np.arange(positions) + 1)
         axes.set_yticks(np.arange(positions), np.arange(positions) + 1)
         axes.set_xticks(np.arange(positions + 1) - 0.5, minor=True)
@@ -43,7 +47,11 @@ def draw_patterns(figure: Figure, inputs: Inputs, say: Say) -> str:
         axes.tick_params(which="both", length=0)
         for spine in axes.spines.values():
             spine.set_visible(False)
-        axes.set_xlabel(say("key position", "键的位置") + "\n" + say(f"({length} tokens)", f"（{length} 个 token）"))
+        axes.set_xlabel(
+            say("key position", "键的位置")
+            + "\n"
+            + say(f"({length} tokens)", f"（{length} 个 token）")
+        )
     grid[0].set_ylabel(say("query position", "查询的位置"))
     grid[0].set_title(say("Who may see whom", "谁能看见谁"))
     for x, color, name in (
@@ -51,7 +59,9 @@ def draw_patterns(figure: Figure, inputs: Inputs, say: Say) -> str:
         (0.45, FUTURE, say("future", "未来")),
         (0.75, PAD, say("padding", "填充")),
     ):
-        figure.text(x, 0.02, "■ ", color=color, fontsize=style.TITLE_SIZE, ha="right")
+        figure.text(
+            x, 0.02, "■ ", color=color, fontsize=style.TITLE_SIZE, ha="right"
+        )
         figure.text(x, 0.02, name)
     figure.get_layout_engine().set(rect=(0, 0.08, 1, 0.92))
     return say(
@@ -67,20 +77,36 @@ def draw_prefixes(figure: Figure, inputs: Inputs, say: Say) -> str:
     """One pass against one pass for each prefix."""
     masking = inputs[EXPERIMENT]
     axes = figure.add_subplot()
-    axes.set_title(say("One pass gives every prediction", "一次前向得到所有预测"))
+    axes.set_title(
+        say("One pass gives every prediction", "一次前向得到所有预测")
+    )
     everything = []
     for case, marker, color, name in (
         ("unmasked", "^", style.VERMILLION, say("no mask", "无掩码")),
         ("causal", "o", style.BLUE, say("causal mask", "因果掩码")),
     ):
         together = masking.numbers(f"/prefixes/{case}/losses_of_one_pass")
-        separate = masking.numbers(f"/prefixes/{case}/losses_of_separate_passes")
-        axes.plot(separate, together, marker, color=color, markersize=5, alpha=0.85, label=name)
+        separate = masking.numbers(
+            f"/prefixes/{case}/losses_of_separate_passes"
+        )
+        axes.plot(
+            separate,
+            together,
+            marker,
+            color=color,
+            markersize=5,
+            alpha=0.85,
+            label=name,
+        )
         everything += [together, separate]
     low, high = np.min(everything), np.max(everything)
-    axes.plot([low, high], [low, high], color=style.QUIET, linewidth=0.8, zorder=1)
+    axes.plot(
+        [low, high], [low, high], color=style.QUIET, linewidth=0.8, zorder=1
+    )
     axes.set_aspect("equal", anchor="N")
-    axes.set_xlabel(say("loss of each prefix alone (nats)", "单独计算各前缀的损失（奈特）"))
+    axes.set_xlabel(
+        say("loss of each prefix alone (nats)", "单独计算各前缀的损失（奈特）")
+    )
     axes.set_ylabel(say("loss in one pass (nats)", "一次前向中的损失（奈特）"))
     axes.legend(frameon=False, loc="upper left", handletextpad=0.1)
     return say(
@@ -104,18 +130,35 @@ def draw_blind_rows(figure: Figure, inputs: Inputs, say: Say) -> str:
     axes.plot(layers, by_hand, "o-", color=style.VERMILLION)
     axes.plot(layers, zeroed, "o-", color=style.BLUE)
     style.label(
-        axes, layers[-1], by_hand[-1] - 0.25, say("softmax by hand:\nNaN spreads to\nevery position", "手写 softmax：\nNaN 传到每个位置"),
-        style.VERMILLION, ha="right", va="top",
+        axes,
+        layers[-1],
+        by_hand[-1] - 0.25,
+        say(
+            "softmax by hand:\nNaN spreads to\nevery position",
+            "手写 softmax：\nNaN 传到每个位置",
+        ),
+        style.VERMILLION,
+        ha="right",
+        va="top",
     )
     style.label(
-        axes, layers[-1], zeroed[-1] + 0.2, say("row set to zero: none", "该行置零：没有"), style.BLUE,
-        ha="right", va="bottom",
+        axes,
+        layers[-1],
+        zeroed[-1] + 0.2,
+        say("row set to zero: none", "该行置零：没有"),
+        style.BLUE,
+        ha="right",
+        va="bottom",
     )
     axes.set_xticks(layers)
     axes.set_yticks(np.arange(positions + 1))
     axes.set_ylim(-0.3, positions + 0.3)
     axes.set_xlabel(say("layer", "层"))
-    axes.set_ylabel(say(f"NaN positions (of {positions})", f"NaN 的位置数（共 {positions}）"))
+    axes.set_ylabel(
+        say(
+            f"NaN positions (of {positions})", f"NaN 的位置数（共 {positions}）"
+        )
+    )
     return say(
         "Positions of a left-padded sequence that hold NaN after each layer. "
         "A softmax by hand starts with the padding rows and soon spoils every "
@@ -135,14 +178,29 @@ def draw_penalties(figure: Figure, inputs: Inputs, say: Say) -> str:
     axes.plot(penalties, weights, "o-", color=style.VERMILLION, markersize=4)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xticks(penalties[[0, 3, 6]], [f"−{p:g}" for p in penalties[[0, 3, 6]]])
+    axes.set_xticks(
+        penalties[[0, 3, 6]], [f"−{p:g}" for p in penalties[[0, 3, 6]]]
+    )
     axes.minorticks_off()
-    axes.set_xlabel(say("penalty added to the scores of the future", "加到未来位置分数上的惩罚"))
+    axes.set_xlabel(
+        say(
+            "penalty added to the scores of the future",
+            "加到未来位置分数上的惩罚",
+        )
+    )
     axes.set_ylabel(say("largest weight on the future", "未来位置的最大权重"))
     exact = masking.number("/future/masked/largest_weight")
     style.label(
-        axes, 0.05, 0.06, say("with −∞ the weight is ", "用 −∞ 时权重恰为 ") + f"{exact:g}" + say(" exactly", ""),
-        style.BLUE, transform=axes.transAxes, ha="left", va="bottom",
+        axes,
+        0.05,
+        0.06,
+        say("with −∞ the weight is ", "用 −∞ 时权重恰为 ")
+        + f"{exact:g}"
+        + say(" exactly", ""),
+        style.BLUE,
+        transform=axes.transAxes,
+        ha="left",
+        va="bottom",
     )
     return say(
         "Largest weight that falls on a future position, over the penalty "

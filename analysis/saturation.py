@@ -18,10 +18,16 @@ COLORS = {"scaled": style.BLUE, "unscaled": style.VERMILLION}
 
 
 def _name(case: str, say: Say) -> str:
-    return say("scaled", "缩放后") if case == "scaled" else say("unscaled", "未缩放")
+    return (
+        say("scaled", "缩放后")
+        if case == "scaled"
+        else say("unscaled", "未缩放")
+    )
 
 
-def _draw_histogram(axes: Axes, saturation: Verified, case: str, measure: str) -> None:
+def _draw_histogram(
+    axes: Axes, saturation: Verified, case: str, measure: str
+) -> None:
     """The share of rows in each bin, as steps."""
     place = f"{ROWS}/{case}/{measure}/histogram"
     counts = saturation.numbers(f"{place}/counts")
@@ -31,9 +37,15 @@ def _draw_histogram(axes: Axes, saturation: Verified, case: str, measure: str) -
         len(counts) + 1,
     )
     axes.stairs(
-        100 * counts / counts.sum(), edges, color=COLORS[case], fill=True, alpha=0.55,
+        100 * counts / counts.sum(),
+        edges,
+        color=COLORS[case],
+        fill=True,
+        alpha=0.55,
     )
-    axes.stairs(100 * counts / counts.sum(), edges, color=COLORS[case], linewidth=1)
+    axes.stairs(
+        100 * counts / counts.sum(), edges, color=COLORS[case], linewidth=1
+    )
 
 
 def _mark_centre(
@@ -41,12 +53,19 @@ def _mark_centre(
 ) -> None:
     """A line at our centre, with the printed one's diamond at its top."""
     top = axes.get_ylim()[1]
-    axes.axvline(ours, color=style.text_color(color), linewidth=1, linestyle=(0, (4, 2)))
+    axes.axvline(
+        ours, color=style.text_color(color), linewidth=1, linestyle=(0, (4, 2))
+    )
     style.mark_published(axes, [printed], [top])
     gap = 0.02 * np.ptp(axes.get_xlim())
     style.label(
-        axes, ours + (gap if align == "left" else -gap), top * 0.97, text, color,
-        ha=align, va="top",
+        axes,
+        ours + (gap if align == "left" else -gap),
+        top * 0.97,
+        text,
+        color,
+        ha=align,
+        va="top",
     )
 
 
@@ -54,7 +73,9 @@ def draw_largest_weight(figure: Figure, inputs: Inputs, say: Say) -> str:
     """Distributions of the largest weight of a row."""
     saturation = inputs[EXPERIMENT]
     axes = figure.add_subplot()
-    axes.set_title(say("Unscaled rows are almost one-hot", "未缩放的行近乎独热"))
+    axes.set_title(
+        say("Unscaled rows are almost one-hot", "未缩放的行近乎独热")
+    )
     for case in COLORS:
         _draw_histogram(axes, saturation, case, "largest_weight")
     axes.set_xlim(0, 1)
@@ -62,9 +83,14 @@ def draw_largest_weight(figure: Figure, inputs: Inputs, say: Say) -> str:
     for case, align in (("scaled", "left"), ("unscaled", "right")):
         ours = saturation.number(f"{ROWS}/{case}/largest_weight/median/value")
         _mark_centre(
-            axes, ours, saturation.published(f"{EXPERIMENT}.largest_weight_{case}"),
-            f"{_name(case, say)}{say(':', '：')}\n" + say("median", "中位数") + f" {ours:.3f}",
-            COLORS[case], align,
+            axes,
+            ours,
+            saturation.published(f"{EXPERIMENT}.largest_weight_{case}"),
+            f"{_name(case, say)}{say(':', '：')}\n"
+            + say("median", "中位数")
+            + f" {ours:.3f}",
+            COLORS[case],
+            align,
         )
     axes.set_xlabel(say("largest weight of a row", "一行中的最大权重"))
     axes.set_ylabel(say("rows (%)", "行的占比（%）"))
@@ -91,15 +117,25 @@ def draw_entropy(figure: Figure, inputs: Inputs, say: Say) -> str:
     for case, align in (("scaled", "right"), ("unscaled", "left")):
         ours = saturation.number(f"{ROWS}/{case}/entropy/mean/value")
         _mark_centre(
-            axes, ours, saturation.published(f"{EXPERIMENT}.entropy_{case}"),
-            f"{_name(case, say)}{say(':', '：')}\n" + say("mean", "平均") + f" {ours:.2f}",
-            COLORS[case], align,
+            axes,
+            ours,
+            saturation.published(f"{EXPERIMENT}.entropy_{case}"),
+            f"{_name(case, say)}{say(':', '：')}\n"
+            + say("mean", "平均")
+            + f" {ours:.2f}",
+            COLORS[case],
+            align,
         )
     axes.axvline(uniform, color=style.QUIET, linewidth=1)
     style.label(
-        axes, uniform * 1.02, axes.get_ylim()[1] * 0.97,
-        say("equal weights", "均匀权重") + f": {uniform:.2f}", style.QUIET,
-        ha="left", va="top", rotation=90,
+        axes,
+        uniform * 1.02,
+        axes.get_ylim()[1] * 0.97,
+        say("equal weights", "均匀权重") + f": {uniform:.2f}",
+        style.QUIET,
+        ha="left",
+        va="top",
+        rotation=90,
     )
     axes.set_xlabel(say("entropy of a row (nats)", "一行的熵（奈特）"))
     axes.set_ylabel(say("rows (%)", "行的占比（%）"))
@@ -121,27 +157,45 @@ def draw_spread(figure: Figure, inputs: Inputs, say: Say) -> str:
         ("signs", "^", say("random signs", "随机符号")),
     )
     for kind, marker, name in kinds:
-        widths = [
-            int(width) for width in saturation.at(f"{SPREAD}/{kind}")
-        ]
+        widths = [int(width) for width in saturation.at(f"{SPREAD}/{kind}")]
         deviations = [
-            saturation.number(f"{SPREAD}/{kind}/{width}/standard_deviation/value")
+            saturation.number(
+                f"{SPREAD}/{kind}/{width}/standard_deviation/value"
+            )
             for width in widths
         ]
         axes.plot(
-            widths, deviations, marker, color=style.VERMILLION, markersize=5,
-            markerfacecolor="none", label=name,
+            widths,
+            deviations,
+            marker,
+            color=style.VERMILLION,
+            markersize=5,
+            markerfacecolor="none",
+            label=name,
         )
         scaled = [
-            np.sqrt(saturation.number(f"{SPREAD}/{kind}/{width}/scaled_variance/value"))
+            np.sqrt(
+                saturation.number(
+                    f"{SPREAD}/{kind}/{width}/scaled_variance/value"
+                )
+            )
             for width in widths
         ]
         axes.plot(
-            widths, scaled, marker, color=style.BLUE, markersize=5, markerfacecolor="none",
+            widths,
+            scaled,
+            marker,
+            color=style.BLUE,
+            markersize=5,
+            markerfacecolor="none",
         )
     curve = np.array(widths, dtype=float)
-    axes.plot(curve, np.sqrt(curve), color=style.VERMILLION, linewidth=1, zorder=1)
-    axes.plot(curve, np.ones_like(curve), color=style.BLUE, linewidth=1, zorder=1)
+    axes.plot(
+        curve, np.sqrt(curve), color=style.VERMILLION, linewidth=1, zorder=1
+    )
+    axes.plot(
+        curve, np.ones_like(curve), color=style.BLUE, linewidth=1, zorder=1
+    )
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     axes.set_xticks(widths, [str(width) for width in widths])
@@ -149,12 +203,38 @@ def draw_spread(figure: Figure, inputs: Inputs, say: Say) -> str:
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.set_xlabel(say("head width dₖ", "头宽度 dₖ"))
     axes.set_ylabel(say("standard deviation of a score", "分数的标准差"))
-    axes.legend(frameon=False, loc="upper left", handletextpad=0.2, title=say("entries", "各元素的分布"), alignment="left")
+    axes.legend(
+        frameon=False,
+        loc="upper left",
+        handletextpad=0.2,
+        title=say("entries", "各元素的分布"),
+        alignment="left",
+    )
     middle = curve[len(curve) // 2]
-    style.label(axes, middle, np.sqrt(middle) * 0.78, "√dₖ", style.VERMILLION, ha="left", va="top")
-    style.label(axes, middle, 1.12, say("divided by √dₖ", "除以 √dₖ 之后"), style.BLUE, ha="left", va="bottom")
+    style.label(
+        axes,
+        middle,
+        np.sqrt(middle) * 0.78,
+        "√dₖ",
+        style.VERMILLION,
+        ha="left",
+        va="top",
+    )
+    style.label(
+        axes,
+        middle,
+        1.12,
+        say("divided by √dₖ", "除以 √dₖ 之后"),
+        style.BLUE,
+        ha="left",
+        va="bottom",
+    )
     width = saturation.parameters["width"]
-    style.mark_published(axes, [width], [saturation.published(f"{EXPERIMENT}.standard_deviation")])
+    style.mark_published(
+        axes,
+        [width],
+        [saturation.published(f"{EXPERIMENT}.standard_deviation")],
+    )
     return say(
         "Standard deviation of a dot product over the head width, on "
         "logarithmic axes. Whatever the distribution of the entries it grows "
@@ -169,7 +249,9 @@ def draw_gradient(figure: Figure, inputs: Inputs, say: Say) -> str:
     saturation = inputs[EXPERIMENT]
     widths = sorted(int(width) for width in saturation.at(f"{ROWS}/by_width"))
     axes = figure.add_subplot()
-    axes.set_title(say("Without the scale the gradient fades", "不缩放，梯度就消失"))
+    axes.set_title(
+        say("Without the scale the gradient fades", "不缩放，梯度就消失")
+    )
     for case in COLORS:
         middles, spans = [], []
         for width in widths:
@@ -177,13 +259,20 @@ def draw_gradient(figure: Figure, inputs: Inputs, say: Say) -> str:
             middles.append(saturation.number(f"{place}/value"))
             spans.append(saturation.numbers(f"{place}/interval"))
         low, high = np.array(spans).T
-        axes.fill_between(widths, low, high, color=COLORS[case], alpha=0.2, linewidth=0)
+        axes.fill_between(
+            widths, low, high, color=COLORS[case], alpha=0.2, linewidth=0
+        )
         axes.plot(widths, middles, marker="o", markersize=4, color=COLORS[case])
         above = case == "scaled"
         at = -1 if above else len(widths) // 2
         style.label(
-            axes, widths[at], middles[at] * (1.15 if above else 0.8),
-            _name(case, say), COLORS[case], ha="right", va="bottom" if above else "top",
+            axes,
+            widths[at],
+            middles[at] * (1.15 if above else 0.8),
+            _name(case, say),
+            COLORS[case],
+            ha="right",
+            va="bottom" if above else "top",
         )
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")

@@ -19,18 +19,45 @@ def draw_trace(figure: Figure, inputs: Inputs, say: Say) -> str:
     saturation = inputs[EXPERIMENT]
     weights = saturation.numbers(f"{JACOBIAN}/curve/*/largest_weight")
     axes = figure.add_subplot()
-    axes.set_title(say("A sharp row lets no gradient through", "越尖锐的行，越不让梯度通过"))
+    axes.set_title(
+        say(
+            "A sharp row lets no gradient through", "越尖锐的行，越不让梯度通过"
+        )
+    )
     for measure, color, name, place in (
-        ("trace", style.BLUE, say("trace", "迹") + style.formula("  1 − Σp²"), 0.45),
+        (
+            "trace",
+            style.BLUE,
+            say("trace", "迹") + style.formula("  1 − Σp²"),
+            0.45,
+        ),
         ("largest_entry", style.ORANGE, say("largest entry", "最大元素"), 0.5),
     ):
         values = saturation.numbers(f"{JACOBIAN}/curve/*/{measure}")
         axes.plot(weights, values, color=color)
         at = int(np.argmin(abs(weights - place)))
-        style.label(axes, weights[at] + 0.02, values[at] + 0.02, name, color, ha="left", va="bottom")
+        style.label(
+            axes,
+            weights[at] + 0.02,
+            values[at] + 0.02,
+            name,
+            color,
+            ha="left",
+            va="bottom",
+        )
     uniform = saturation.number(f"{JACOBIAN}/curve/0/trace")
-    axes.plot(weights[0], uniform, "o", color=style.BLUE, markersize=5, clip_on=False)
-    style.label(axes, weights[0] + 0.03, uniform + 0.015, say("equal weights", "均匀权重"), style.QUIET, ha="left", va="bottom")
+    axes.plot(
+        weights[0], uniform, "o", color=style.BLUE, markersize=5, clip_on=False
+    )
+    style.label(
+        axes,
+        weights[0] + 0.03,
+        uniform + 0.015,
+        say("equal weights", "均匀权重"),
+        style.QUIET,
+        ha="left",
+        va="bottom",
+    )
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1.05)
     axes.set_xlabel(say("largest weight of the row", "该行的最大权重"))
@@ -59,7 +86,12 @@ def draw_matrices(figure: Figure, inputs: Inputs, say: Say) -> str:
     reach = abs(matrices[list(shown)]).max()
     for column, (index, name) in enumerate(zip(shown, names)):
         bars = figure.add_subplot(grid[0, column])
-        bars.bar(range(len(weights[index])), weights[index], color=style.BLUE, width=0.8)
+        bars.bar(
+            range(len(weights[index])),
+            weights[index],
+            color=style.BLUE,
+            width=0.8,
+        )
         bars.set_ylim(0, 1)
         bars.set_xticks([])
         bars.set_yticks([0, 1] if column == 0 else [])
@@ -67,7 +99,9 @@ def draw_matrices(figure: Figure, inputs: Inputs, say: Say) -> str:
             bars.set_title(say("Equal weights and one-hot", "均匀与独热"))
             bars.set_ylabel(say("weight", "权重"))
         cells = figure.add_subplot(grid[1, column])
-        image = cells.imshow(matrices[index], cmap=style.signed(), vmin=-reach, vmax=reach)
+        image = cells.imshow(
+            matrices[index], cmap=style.signed(), vmin=-reach, vmax=reach
+        )
         cells.set_xticks([])
         cells.set_yticks([])
         cells.set_xlabel(name)
@@ -76,7 +110,12 @@ def draw_matrices(figure: Figure, inputs: Inputs, say: Say) -> str:
         if column == 0:
             cells.set_ylabel(say("Jacobian", "雅可比矩阵"))
     bar = figure.colorbar(
-        image, ax=figure.axes, orientation="horizontal", shrink=0.6, aspect=30, pad=0.03,
+        image,
+        ax=figure.axes,
+        orientation="horizontal",
+        shrink=0.6,
+        aspect=30,
+        pad=0.03,
     )
     bar.set_label(say("entry of J", "J 的元素"))
     bar.outline.set_visible(False)

@@ -158,12 +158,16 @@ def apply() -> None:
 
 def sequential() -> LinearSegmentedColormap:
     """Colours for a size, from pale to strong."""
-    return LinearSegmentedColormap.from_list("size", ["#EAF3FA", SKY_BLUE, BLUE, "#00304C"])
+    return LinearSegmentedColormap.from_list(
+        "size", ["#EAF3FA", SKY_BLUE, BLUE, "#00304C"]
+    )
 
 
 def signed() -> LinearSegmentedColormap:
     """Colours for a signed quantity, white at zero."""
-    return LinearSegmentedColormap.from_list("signed", [BLUE, PAPER, VERMILLION])
+    return LinearSegmentedColormap.from_list(
+        "signed", [BLUE, PAPER, VERMILLION]
+    )
 
 
 def formula(text: str) -> str:
@@ -174,7 +178,9 @@ def formula(text: str) -> str:
     return text
 
 
-def label(axes: Axes, x: float, y: float, text: str, color: str = INK, **kwargs):
+def label(
+    axes: Axes, x: float, y: float, text: str, color: str = INK, **kwargs
+):
     """Writes `text` at data coordinates in the readable form of a colour."""
     kwargs.setdefault("fontsize", TEXT_SIZE)
     return axes.text(x, y, text, color=text_color(color), **kwargs)

@@ -61,7 +61,9 @@ class Rules(unittest.TestCase):
             ("x = 128.0", ["128.0"]),
             ("x = 2.5 + 0.001", []),
         ):
-            self.assertEqual(typed_numbers.in_figure_script(line, printed), found)
+            self.assertEqual(
+                typed_numbers.in_figure_script(line, printed), found
+            )
 
     def test_report_scripts(self):
         for line, found in (
@@ -81,7 +83,7 @@ class Files(unittest.TestCase):
         self.assertEqual(typed_numbers.in_contents(source), [])
 
     def test_figure_scripts(self):
-        sections = contents.read(FOLDER / "contents.bzl")
+        report = contents.read(FOLDER / "contents.bzl")
         ledger = json.loads(
             (FOLDER.parent / "testdata" / "claims.json").read_text("utf-8")
         )
@@ -90,13 +92,13 @@ class Files(unittest.TestCase):
             for row in ledger
             if re.fullmatch(r"-?\d+(\.\d+)?", row["published"] or "")
         }
-        for section in sections:
+        for section in report.sections:
             name = section.experiment
             path = FOLDER.parent / "experiments" / f"{name}.verified.json"
             for value in Verified.load(name, path).parameters.values():
                 if type(value) in (int, float):
                     printed.add(f"{value:f}".rstrip("0").rstrip("."))
-        scripts = [f.name for section in sections for f in section.figures]
+        scripts = [figure.name for figure in report.figures()]
         self.assertTrue(scripts)
         for name in scripts:
             source = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
