@@ -1,7 +1,7 @@
 """What agreement meant, in both languages.
 
-The judge (experiments/claims.cc) words a bound in English; here are the
-sentences it has, with their Chinese.
+The judge (experiments/judgement.cc) words a bound in English, in parts joined
+by "; ". Here is every part that it has, with its Chinese.
 """
 
 from __future__ import annotations
@@ -12,47 +12,50 @@ from analysis.language import Text
 
 _NUMBER = r"[-+]?(?:\d[\d.e+-]*|inf|nan)"
 
-_SENTENCES = [
+_PARTS = [
     (re.compile(pattern.replace("NUMBER", _NUMBER)), chinese)
     for pattern, chinese in (
-        (r"the same text", "文字相同"),
-        (r"the same integer", "整数相同"),
-        (r"the same (\d+) decimals", r"\1 位小数相同"),
+        (r"the same text", r"文字相同"),
+        (r"the same integer", r"整数相同"),
+        (r"the same (\d+) decimals?", r"\1 位小数相同"),
         (r"at most (NUMBER)", r"不超过 \1"),
+        (r"within (NUMBER)", r"相差不超过 \1"),
         (
-            r"within (NUMBER); would detect (NUMBER) or (NUMBER)",
-            r"相差不超过 \1；印出的值若变动 \2 或 \3 即可察觉",
+            r"would detect (NUMBER) or (NUMBER)",
+            r"印出的值若变动 \1 或 \2 即可察觉",
         ),
         (
-            r"([<>=]+ NUMBER); control (NUMBER) fails it",
-            r"\1；对照为 \2，不满足",
+            r"is (NUMBER) off, (NUMBER) standard errors",
+            r"实际相差 \1，即 \2 个标准误差",
         ),
+        (r"([<>=]+ NUMBER)", r"\1"),
         (
-            r"([<>=]+ NUMBER), interval (\[NUMBER, NUMBER\]); "
-            r"control (NUMBER) fails it",
-            r"\1，区间 \2；对照为 \3，不满足",
+            r"([<>=]+ NUMBER), interval (\[NUMBER, NUMBER\])",
+            r"\1，区间 \2",
         ),
-        (r"literature", "文献"),
+        (r"control (NUMBER) fails it", r"对照为 \1，不满足"),
+        (r"control (NUMBER) meets it", r"对照为 \1，也满足"),
+        (r"other reading: (.*) holds", r"另一种解读：\1，成立"),
+        (r"other reading: (.*) fails", r"另一种解读：\1，不成立"),
+        (r"literature", r"文献"),
     )
 ]
-_OTHER_READING = "; other reading: "
 
 
 class UnknownAgreement(Exception):
     """A bound that has no translation here."""
 
 
-def translate(bound: str) -> Text:
-    """The bound in both languages. UnknownAgreement when it is a new one."""
-    first, separator, other = bound.partition(_OTHER_READING)
-    for pattern, chinese in _SENTENCES:
-        found = pattern.fullmatch(first)
+def _translate_part(part: str) -> str:
+    for pattern, chinese in _PARTS:
+        found = pattern.fullmatch(part)
         if found:
-            translated = found.expand(chinese)
-            if separator:
-                translated += f"；另一种解读：{other}"
-            return Text(bound, translated)
+            return found.expand(chinese)
     raise UnknownAgreement(
-        f'no Chinese for the bound "{bound}": add its sentence to '
-        "analysis/agreement.py"
+        f'no Chinese for "{part}": add it to analysis/agreement.py'
     )
+
+
+def translate(bound: str) -> Text:
+    """The bound in both languages. UnknownAgreement when a part is new."""
+    return Text(bound, "；".join(map(_translate_part, bound.split("; "))))

@@ -82,7 +82,7 @@ class BuiltPage(unittest.TestCase):
         cls.page = Page()
         cls.page.feed(cls.html)
         cls.page.close()
-        cls.sections = contents.read(FOLDER / "contents.bzl")
+        cls.contents = contents.read(FOLDER / "contents.bzl")
         cls.ledger = json.loads(
             (ROOT / "testdata" / "claims.json").read_text(encoding="utf-8")
         )
@@ -103,7 +103,7 @@ class BuiltPage(unittest.TestCase):
 
     def test_every_claim_once_with_its_verdict(self):
         verdicts = {}
-        for section in self.sections:
+        for section in self.contents.sections:
             name = section.experiment
             path = ROOT / "experiments" / f"{name}.verified.json"
             for row in json.loads(path.read_text(encoding="utf-8"))["claims"]:
@@ -137,9 +137,8 @@ class BuiltPage(unittest.TestCase):
 
     def test_figures_speak(self):
         self.assertEqual(self.page.unlabelled, [])
-        for section in self.sections:
-            for figure in section.figures:
-                self.assertIn(f"figure-{figure.name}", self.page.ids)
+        for figure in self.contents.figures():
+            self.assertIn(f"figure-{figure.name}", self.page.ids)
 
     def test_placeholders_are_filled(self):
         self.assertEqual(

@@ -69,7 +69,9 @@ def _ours(claim: Claim) -> str:
 def _row(claim: Claim) -> str:
     judged = claim.judged
     published = (
-        _IN_WORDS.html() if judged.published is None else escape(judged.published)
+        _IN_WORDS.html()
+        if judged.published is None
+        else escape(judged.published)
     )
     standing = (
         f'<span class="standing">{_STANDING.html()}'

@@ -1,12 +1,29 @@
 """What the report shows, in order: one entry per experiment.
 
-To add an experiment to the report, add its entry here. A figure named here is
-a `figure` target of analysis/BUILD. Bazel reads this list for names;
-contents.py reads it for texts, so it stays one plain literal.
+To add an experiment to the report, add its entry to SECTIONS. A figure named
+here is a `figure` target of analysis/BUILD. Bazel reads these lists for names;
+contents.py reads them for texts, so each stays one plain literal.
 
 No text holds a digit: numbers come from verified results by placeholders
 (template.py), and the chapter's own figure numbers stand in "chapter_figure".
 """
+
+# Figures over all experiments, at the top of the page.
+OVERVIEW = [
+    {
+        "name": "all_claims",
+        "caption_en": """All claims at a glance. (a) Each dot is a number that
+            the chapter prints; its place says how far our value is from it, as
+            a share of what agreement allows (half a unit of the last printed
+            digit, or four standard errors where the number comes from random
+            draws). Dots in the grey band agree. (b) How the claims of each
+            experiment came out, claims in words included.""",
+        "caption_zh": """所有论断一览。(a) 每个点是书中印出的一个数；位置表示我们的
+            值与它之差占允许差的比例（允许差为末位数字的半个单位；来自随机抽样的数
+            则为四个标准误差）。落在灰带内即为一致。(b) 各实验的论断（含文字论断）
+            的结论。""",
+    },
+]
 
 SECTIONS = [
     {

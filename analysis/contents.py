@@ -44,39 +44,60 @@ def _text(entry: dict[str, Any], place: str, field: str) -> Text:
     return Text(*_take(entry, place, f"{field}_en", f"{field}_zh"))
 
 
-def parse(source: str) -> list[Section]:
-    """The sections. ContentsError, naming the entry, when one lacks a field."""
-    for statement in ast.parse(source).body:
-        if isinstance(statement, ast.Assign):
-            entries = ast.literal_eval(statement.value)
-            break
-    else:
-        raise ContentsError("contents.bzl has no SECTIONS")
-    sections = []
-    for entry in entries:
-        (experiment,) = _take(entry, "an entry", "experiment")
-        place = f'the entry on "{experiment}"'
-        figures = []
-        for figure in _take(entry, place, "figures")[0]:
-            (name,) = _take(figure, f"a figure of {place}", "name")
-            figures.append(
-                FigureEntry(
-                    name=name,
-                    chapter_figure=figure.get("chapter_figure"),
-                    caption=_text(figure, f'figure "{name}"', "caption"),
-                )
-            )
-        sections.append(
-            Section(
-                experiment=experiment,
-                title=_text(entry, place, "title"),
-                question=_text(entry, place, "question"),
-                figures=figures,
-            )
-        )
-    return sections
+@dataclass(frozen=True)
+class Contents:
+    """The whole report."""
+
+    overview: list[FigureEntry]  # over all experiments
+    sections: list[Section]
+
+    def figures(self) -> list[FigureEntry]:
+        """Every figure, in order."""
+        return self.overview + [
+            figure for section in self.sections for figure in section.figures
+        ]
 
 
-def read(path: str | Path) -> list[Section]:
-    """The sections of a contents file."""
+def _figure(entry: dict[str, Any], place: str) -> FigureEntry:
+    (name,) = _take(entry, f"a figure of {place}", "name")
+    return FigureEntry(
+        name=name,
+        chapter_figure=entry.get("chapter_figure"),
+        caption=_text(entry, f'figure "{name}"', "caption"),
+    )
+
+
+def _section(entry: dict[str, Any]) -> Section:
+    (experiment,) = _take(entry, "an entry", "experiment")
+    place = f'the entry on "{experiment}"'
+    return Section(
+        experiment=experiment,
+        title=_text(entry, place, "title"),
+        question=_text(entry, place, "question"),
+        figures=[
+            _figure(figure, place)
+            for figure in _take(entry, place, "figures")[0]
+        ],
+    )
+
+
+def parse(source: str) -> Contents:
+    """The contents. ContentsError, naming the entry, when one lacks a field."""
+    lists = {
+        statement.targets[0].id: ast.literal_eval(statement.value)
+        for statement in ast.parse(source).body
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.targets[0], ast.Name)
+    }
+    overview, sections = _take(
+        lists, "contents.bzl", "OVERVIEW", "SECTIONS"
+    )
+    return Contents(
+        overview=[_figure(entry, "the overview") for entry in overview],
+        sections=[_section(entry) for entry in sections],
+    )
+
+
+def read(path: str | Path) -> Contents:
+    """The contents of the report."""
     return parse(Path(path).read_text(encoding="utf-8"))

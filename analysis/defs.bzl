@@ -40,12 +40,13 @@ _draw_figure = rule(
     },
 )
 
-def figure(name, experiments):
+def figure(name, experiments, deps = []):
     """A figure, in English and Chinese, as SVG and PNG.
 
     Args:
       name: the figure; its script is NAME.py.
       experiments: whose verified results it shows.
+      deps: what the script imports beyond the frame of figures.
 
     Makes:
       NAME          NAME.en.svg, NAME.en.png, NAME.zh.svg, NAME.zh.png
@@ -57,13 +58,13 @@ def figure(name, experiments):
     py_library(
         name = name + "_script",
         srcs = [name + ".py"],
-        deps = [":figure"],
+        deps = deps + [":figure"],
     )
     py_binary(
         name = name + "_program",
         srcs = [name + ".py"],
         main = name + ".py",
-        deps = [":figure"],
+        deps = deps + [":figure"],
     )
     _draw_figure(
         name = name,
@@ -131,15 +132,17 @@ _build_page = rule(
     },
 )
 
-def report_page(name, sections):
+def report_page(name, overview, sections):
     """The report page, report.html.
 
     Args:
       name: the target.
+      overview: OVERVIEW of contents.bzl.
       sections: SECTIONS of contents.bzl.
     """
     experiments = [section["experiment"] for section in sections]
-    figures = [figure["name"] for section in sections for figure in section["figures"]]
+    figures = [figure["name"] for figure in overview]
+    figures += [figure["name"] for section in sections for figure in section["figures"]]
     _build_page(
         name = name,
         contents = "contents.bzl",

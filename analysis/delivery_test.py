@@ -10,7 +10,8 @@ from unittest import mock
 
 from analysis import docs, report
 
-_CONTENTS = """SECTIONS = [{
+_CONTENTS = """OVERVIEW = []
+SECTIONS = [{
     "experiment": "e", "title_en": "", "title_zh": "",
     "question_en": "", "question_zh": "",
     "figures": [{"name": "curve", "caption_en": "", "caption_zh": ""}],
@@ -113,7 +114,9 @@ class Delivery(unittest.TestCase):
         # Another matplotlib draws other bytes from the same data.
         (self.built / _FIGURES[0]).write_bytes(b"2" + _DIGEST)
         self.assertEqual(self.stale(), [])
-        (self.built / _FIGURES[0]).write_bytes(b"1" + _DIGEST.replace(b"a", b"b"))
+        (self.built / _FIGURES[0]).write_bytes(
+            b"1" + _DIGEST.replace(b"a", b"b")
+        )
         self.assertEqual(self.stale(), ["a.png"])
 
     def test_a_figure_without_a_digest_is_stale(self):

@@ -36,14 +36,18 @@ def stale(built: Path, committed: Path) -> list[str]:
     for name, source in FIGURES.items():
         fresh = drawn_from((built / source).read_bytes())
         copy = committed / name
-        if not fresh or not copy.exists() or (
-            drawn_from(copy.read_bytes()) != fresh
+        if (
+            not fresh
+            or not copy.exists()
+            or (drawn_from(copy.read_bytes()) != fresh)
         ):
             names.append(name)
     return names
 
 
-def main(arguments: Sequence[str] | None = None, built: Path | None = None) -> int:
+def main(
+    arguments: Sequence[str] | None = None, built: Path | None = None
+) -> int:
     """The program's main function; returns the exit code."""
 
     def run() -> None:

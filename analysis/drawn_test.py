@@ -67,7 +67,9 @@ class Drawn(unittest.TestCase):
             for canvas in self.canvases[language]:
                 for artist in canvas.findobj(Artist):
                     self.assertGreaterEqual(
-                        artist.get_fontsize(), LEAST_TEXT_SIZE, artist.get_text()
+                        artist.get_fontsize(),
+                        LEAST_TEXT_SIZE,
+                        artist.get_text(),
                     )
 
     def test_axes_are_labelled(self):
@@ -81,7 +83,9 @@ class Drawn(unittest.TestCase):
                     )
                 if axes.axison and axes.yaxis.get_visible():
                     if len(axes.get_yticks()):
-                        self.assertTrue(axes.get_ylabel(), axes.get_title(loc="left"))
+                        self.assertTrue(
+                            axes.get_ylabel(), axes.get_title(loc="left")
+                        )
 
     def test_both_languages_speak(self):
         for language in LANGUAGES:

@@ -109,10 +109,16 @@ class Layout(unittest.TestCase):
 
     def test_texts_that_are_cut_off_or_covered(self):
         self.assertEqual(self.problems((0.1, 0.5, "fine"), (0.5, 0.5, "b")), [])
-        self.assertEqual(self.problems((0.9, 0.5, "right edge")), ['"right edge" is cut off'])
-        self.assertEqual(self.problems((-0.1, 0.5, "left edge")), ['"left edge" is cut off'])
+        self.assertEqual(
+            self.problems((0.9, 0.5, "right edge")), ['"right edge" is cut off']
+        )
+        self.assertEqual(
+            self.problems((-0.1, 0.5, "left edge")), ['"left edge" is cut off']
+        )
         self.assertEqual(self.problems((0.1, 1.0, "top")), ['"top" is cut off'])
-        self.assertEqual(self.problems((0.1, -0.05, "base")), ['"base" is cut off'])
+        self.assertEqual(
+            self.problems((0.1, -0.05, "base")), ['"base" is cut off']
+        )
         self.assertEqual(
             self.problems((0.1, 0.5, "one"), (0.12, 0.5, "two")),
             ['"two" covers "one"'],
@@ -135,7 +141,10 @@ class Main(unittest.TestCase):
                 "example",
                 panels,
                 arguments=arguments
-                or [f"--results=example={results}", f"--output={self.folder}/out"],
+                or [
+                    f"--results=example={results}",
+                    f"--output={self.folder}/out",
+                ],
             )
         return code, stderr.getvalue()
 
@@ -152,7 +161,9 @@ class Main(unittest.TestCase):
                 "example.zh.svg",
             ],
         )
-        panels = json.loads((self.folder / "out/example.panels.json").read_text())
+        panels = json.loads(
+            (self.folder / "out/example.panels.json").read_text()
+        )
         self.assertEqual(svg.Drawing(**panels["en"][0]).description, "A curve.")
         self.assertEqual(len(panels["zh"]), 2)
 
@@ -171,8 +182,14 @@ class Main(unittest.TestCase):
         self.assertFalse((self.folder / "out").exists())
 
     def test_usage(self):
-        for arguments in (["--nothing"], ["--results=x", "--output=y"], ["--output=y"]):
-            self.assertEqual(self.run_main(document(), arguments=arguments)[0], 2)
+        for arguments in (
+            ["--nothing"],
+            ["--results=x", "--output=y"],
+            ["--output=y"],
+        ):
+            self.assertEqual(
+                self.run_main(document(), arguments=arguments)[0], 2
+            )
 
 
 if __name__ == "__main__":

@@ -43,7 +43,9 @@ class Programs(unittest.TestCase):
                 "program: cannot write /x/y: Permission denied\n",
             ),
         ):
-            self.assertEqual(outcome(raising(error), (LookupError,)), (code, line))
+            self.assertEqual(
+                outcome(raising(error), (LookupError,)), (code, line)
+            )
         self.assertEqual(outcome(lambda: None), (0, ""))
 
     def test_an_unexpected_error_is_not_hidden(self):

@@ -14,7 +14,7 @@ from typing import Any, Mapping, Sequence
 
 from analysis import claims_table, contents, coverage, files, page_parts
 from analysis.agreement import UnknownAgreement
-from analysis.contents import ContentsError, Section
+from analysis.contents import Contents, ContentsError, FigureEntry
 from analysis.language import Text
 from analysis.ledger import join_claims, read_json
 from analysis.page_parts import Panels
@@ -54,7 +54,7 @@ COMMAND = "tools/setup && bazel run //analysis:report"
 
 
 def build(
-    sections: Sequence[Section],
+    report: Contents,
     ledger: list[dict[str, Any]],
     paragraphs: Sequence[dict[str, Any]] | None,
     inputs: Mapping[str, Verified],
@@ -62,11 +62,14 @@ def build(
     style: str,
 ) -> str:
     """The page. ResultError when results and ledger do not fit together."""
+    sections = report.sections
     for section in sections:
         if section.experiment not in inputs:
             raise ResultError(f"no results of {section.experiment}")
     claims = join_claims(ledger, inputs)
-    links = [(s.experiment, page_parts.filled(s.title, inputs)) for s in sections]
+    links = [
+        (s.experiment, page_parts.filled(s.title, inputs)) for s in sections
+    ]
     links += [("claims", CLAIMS)]
     if paragraphs is not None:
         links += [("coverage", COVERAGE)]
@@ -74,17 +77,24 @@ def build(
     parts = [_head(style), _intro(links)]
     parts.append(page_parts.tiles_html(claims))
     parts.append(claims_table.exceptions_html(claims))
-    parts.append("</header><main>")
-    number = 0
-    for section in sections:
-        figures = ""
-        for entry in section.figures:
+    numbers = {
+        entry.name: number for number, entry in enumerate(report.figures(), 1)
+    }
+
+    def figures_html(entries: Sequence[FigureEntry]) -> str:
+        for entry in entries:
             if entry.name not in panels:
                 raise ResultError(f'no panels of figure "{entry.name}"')
-            number += 1
-            figures += page_parts.figure_html(
-                entry, number, panels[entry.name], inputs
+        return "".join(
+            page_parts.figure_html(
+                entry, numbers[entry.name], panels[entry.name], inputs
             )
+            for entry in entries
+        )
+
+    parts.append(f"{figures_html(report.overview)}</header><main>")
+    for section in sections:
+        figures = figures_html(section.figures)
         parts.append(page_parts.section_html(section, figures, claims, inputs))
     parts.append(
         f'<section id="claims"><h2>{CLAIMS.html()}</h2>'
@@ -144,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.add_argument("--panels", action="append", default=[])
         options = parser.parse_args(arguments)
         page = build(
-            sections=contents.read(options.contents),
+            report=contents.read(options.contents),
             ledger=read_json(options.ledger),
             paragraphs=(
                 read_json(options.coverage) if options.coverage else None

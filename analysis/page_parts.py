@@ -56,9 +56,7 @@ def claim_anchor(claim_id: str) -> str:
 
 def claim_link(claim_id: str) -> str:
     """A link to the claim's row."""
-    return (
-        f'<a href="#{claim_anchor(claim_id)}"><code>{escape(claim_id)}</code></a>'
-    )
+    return f'<a href="#{claim_anchor(claim_id)}"><code>{escape(claim_id)}</code></a>'
 
 
 def figure_html(
@@ -137,11 +135,17 @@ def section_html(
         ),
         tally.zh.format(
             len(own),
-            "，".join(f"{n} 条{COUNTED_NAMES[v].zh}" for v, n in counts.items()),
+            "，".join(
+                f"{n} 条{COUNTED_NAMES[v].zh}" for v, n in counts.items()
+            ),
         ),
     )
     link = Text("See them in the table.", "在表中查看。")
-    first = f' <a href="#{claim_anchor(own[0].id)}">{link.html()}</a>' if own else ""
+    first = (
+        f' <a href="#{claim_anchor(own[0].id)}">{link.html()}</a>'
+        if own
+        else ""
+    )
     return (
         f'<section id="{section.experiment}">'
         f"<h2>{filled(section.title, inputs).html()}</h2>"
@@ -164,7 +168,9 @@ def tiles_html(claims: Sequence[Claim]) -> str:
     return f'<ul class="tiles">{"".join(tiles)}</ul>'
 
 
-def provenance_html(sections: Sequence[Section], inputs: Mapping[str, Verified]) -> str:
+def provenance_html(
+    sections: Sequence[Section], inputs: Mapping[str, Verified]
+) -> str:
     """What the results were made with; equal rows are joined."""
     rows: dict[tuple[str, ...], list[str]] = {}
     fields = ("compiler", "instruction_set", "threads", "version")
@@ -179,7 +185,7 @@ def provenance_html(sections: Sequence[Section], inputs: Mapping[str, Verified])
         values = tuple(str(provenance.get(field, "")) for field in fields)
         rows.setdefault(values, []).append(section.experiment)
     head = Text("experiment", "实验").html("span")
-    header = f"<th scope=\"col\">{head}</th>" + "".join(
+    header = f'<th scope="col">{head}</th>' + "".join(
         f'<th scope="col">{names[field].html()}</th>' for field in fields
     )
     body = []

@@ -14,6 +14,10 @@ from analysis.verified import ResultError
 
 _CONTENTS = '''"""Sections."""
 
+OVERVIEW = [
+    {"name": "all", "caption_en": "All.", "caption_zh": "全部。"},
+]
+
 SECTIONS = [
     {
         "experiment": "example",
@@ -34,7 +38,10 @@ SECTIONS = [
 ]
 '''
 _PANEL = {"width": 3, "height": 2, "body": '<g id="g"/>', "description": "d"}
-_PANELS = {"curve": {"en": [_PANEL], "zh": [_PANEL, _PANEL]}}
+_PANELS = {
+    "all": {"en": [_PANEL], "zh": [_PANEL]},
+    "curve": {"en": [_PANEL], "zh": [_PANEL, _PANEL]},
+}
 _PARAGRAPHS = [
     {"paragraph": 2, "about": "words", "reason": "nothing to test"},
     {"paragraph": 1, "about": "output", "claims": ["example.output"]},
@@ -47,9 +54,11 @@ _PARAGRAPHS = [
 ]
 
 
-def build(rows=None, inputs=None, panels=None, source=_CONTENTS, paragraphs=None):
+def build(
+    rows=None, inputs=None, panels=None, source=_CONTENTS, paragraphs=None
+):
     return page.build(
-        sections=contents.parse(source),
+        report=contents.parse(source),
         ledger=ledger() if rows is None else rows,
         paragraphs=paragraphs,
         inputs=example() if inputs is None else inputs,
@@ -60,7 +69,7 @@ def build(rows=None, inputs=None, panels=None, source=_CONTENTS, paragraphs=None
 
 class Contents(unittest.TestCase):
     def test_fields(self):
-        (section,) = contents.parse(_CONTENTS)
+        (section,) = contents.parse(_CONTENTS).sections
         self.assertEqual(section.experiment, "example")
         self.assertEqual(section.title.zh, "标题")
         self.assertEqual(section.figures[0].chapter_figure, "6.9")
@@ -71,17 +80,24 @@ class Contents(unittest.TestCase):
             ("title_zh", '"example"'),
             ("question_en", '"example"'),
             ("figures", '"example"'),
-            ("name", '"example"'),
-            ("caption_zh", '"curve"'),
+            ("name", "the overview"),
+            ("caption_zh", '"all"'),
         ):
             source = _CONTENTS.replace(f'"{field}"', '"other"')
-            with self.assertRaisesRegex(contents.ContentsError, field) as caught:
+            with self.assertRaisesRegex(
+                contents.ContentsError, field
+            ) as caught:
                 contents.parse(source)
             self.assertIn(words, str(caught.exception))
 
-    def test_no_sections(self):
-        with self.assertRaises(contents.ContentsError):
-            contents.parse('"""Nothing."""')
+    def test_figures_in_order(self):
+        report = contents.parse(_CONTENTS)
+        self.assertEqual([f.name for f in report.figures()], ["all", "curve"])
+
+    def test_a_missing_list_is_named(self):
+        for name in ("OVERVIEW", "SECTIONS"):
+            with self.assertRaisesRegex(contents.ContentsError, name):
+                contents.parse(_CONTENTS.replace(name, "OTHER"))
 
 
 class Ledger(unittest.TestCase):
@@ -92,7 +108,9 @@ class Ledger(unittest.TestCase):
         )
 
     def test_an_experiment_without_a_section(self):
-        with self.assertRaisesRegex(ResultError, "example.output.*contents.bzl"):
+        with self.assertRaisesRegex(
+            ResultError, "example.output.*contents.bzl"
+        ):
             join_claims(ledger(), {})
 
     def test_results_judged_against_another_ledger(self):
@@ -152,11 +170,15 @@ class Build(unittest.TestCase):
     def test_what_is_missing_is_named(self):
         with self.assertRaisesRegex(ResultError, "example"):
             build(inputs={})
-        with self.assertRaisesRegex(ResultError, '"curve"'):
-            build(panels={})
+        for name in ("all", "curve"):
+            panels = {key: _PANELS[key] for key in _PANELS if key != name}
+            with self.assertRaisesRegex(ResultError, f'"{name}"'):
+                build(panels=panels)
 
     def test_the_same_page_every_time(self):
-        self.assertEqual(build(paragraphs=_PARAGRAPHS), build(paragraphs=_PARAGRAPHS))
+        self.assertEqual(
+            build(paragraphs=_PARAGRAPHS), build(paragraphs=_PARAGRAPHS)
+        )
 
     def test_coverage_is_optional(self):
         self.assertNotIn('id="coverage"', build())
@@ -166,7 +188,8 @@ class Build(unittest.TestCase):
 class Coverage(unittest.TestCase):
     def test_counts(self):
         self.assertEqual(
-            coverage.count(_PARAGRAPHS), {"claims": 2, "reason": 1, "pending": 1}
+            coverage.count(_PARAGRAPHS),
+            {"claims": 2, "reason": 1, "pending": 1},
         )
 
     def test_paragraphs_in_order_with_links(self):
@@ -179,8 +202,10 @@ class Coverage(unittest.TestCase):
 
 class Provenance(unittest.TestCase):
     def test_equal_provenance_is_one_row(self):
-        (section,) = contents.parse(_CONTENTS)
-        other = contents.parse(_CONTENTS.replace('"example"', '"second"'))[0]
+        (section,) = contents.parse(_CONTENTS).sections
+        other = contents.parse(
+            _CONTENTS.replace('"example"', '"second"')
+        ).sections[0]
         inputs = {**example(), "second": example()["example"]}
         html = page_parts.provenance_html([section, other], inputs)
         self.assertEqual(html.count("<tr>"), 2)
@@ -213,6 +238,7 @@ class Main(unittest.TestCase):
             "style.css": "p{}",
             "results.json": json.dumps(results),
             "panels.json": json.dumps(_PANELS["curve"]),
+            "all.json": json.dumps(_PANELS["all"]),
         }
         for name, text in names.items():
             (self.folder / name).write_text(text, encoding="utf-8")
@@ -224,6 +250,7 @@ class Main(unittest.TestCase):
                     f"--ledger={self.folder}/claims.json",
                     f"--style={self.folder}/style.css",
                     f"--results=example={self.folder}/results.json",
+                    f"--panels=all={self.folder}/all.json",
                     f"--panels=curve={self.folder}/panels.json",
                     f"--output={self.folder}/report.html",
                     *more,

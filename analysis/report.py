@@ -27,12 +27,11 @@ def user_path(path: str) -> Path:
     return Path(os.environ.get("BUILD_WORKING_DIRECTORY", ".")) / path
 
 
-def figure_files(sections: Sequence[contents.Section]) -> list[str]:
+def figure_files(report: contents.Contents) -> list[str]:
     """The file names of every figure of the report."""
     return [
         f"{figure.name}.{language}.{suffix}"
-        for section in sections
-        for figure in section.figures
+        for figure in report.figures()
         for language in LANGUAGES
         for suffix in _FORMATS
     ]
@@ -51,7 +50,9 @@ def deliver(built: Path, output: Path) -> int:
     return len(names)
 
 
-def main(arguments: Sequence[str] | None = None, built: Path | None = None) -> int:
+def main(
+    arguments: Sequence[str] | None = None, built: Path | None = None
+) -> int:
     """The program's main function; returns the exit code."""
 
     def run() -> None:

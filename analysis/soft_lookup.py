@@ -171,7 +171,6 @@ def draw_path(figure: Figure, inputs: Inputs, say: Say) -> str:
     upper, lower = figure.subplots(2, 1, sharex=True)
     upper.set_title(
         say("Hard answers jump, soft ones move", "硬查找跳变，软查找平滑移动")
-    
     )
     for component, axes, name in (
         (0, upper, say("first\ncomponent", "第一分量")),
@@ -184,17 +183,27 @@ def draw_path(figure: Figure, inputs: Inputs, say: Say) -> str:
         axes.set_yticks(sorted(set(hard[:, component])))
     lower.set_xlim(degrees.min(), degrees.max())
     lower.set_xticks(np.linspace(degrees.min(), degrees.max(), 5))
-    lower.set_xlabel(say("direction of the query (degrees)", "查询的方向（度）"))
+    lower.set_xlabel(
+        say("direction of the query (degrees)", "查询的方向（度）")
+    )
     middle = len(degrees) // 2
     style.label(
-        upper, degrees[middle], hard[middle, 0] - 0.15,
-        say("hard", "硬查找"), HARD,
-        ha="center", va="top",
+        upper,
+        degrees[middle],
+        hard[middle, 0] - 0.15,
+        say("hard", "硬查找"),
+        HARD,
+        ha="center",
+        va="top",
     )
     style.label(
-        upper, degrees[middle], soft[middle, 0] - 0.2,
-        say("soft", "软查找"), SOFT,
-        ha="center", va="top",
+        upper,
+        degrees[middle],
+        soft[middle, 0] - 0.2,
+        say("soft", "软查找"),
+        SOFT,
+        ha="center",
+        va="top",
     )
     return say(
         "Both components of the answer while the query turns. The hard answer "

@@ -27,6 +27,7 @@ matplotlib.use("agg")
 
 from matplotlib import font_manager  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.colors import LinearSegmentedColormap  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from analysis.language import Say  # noqa: E402
@@ -112,6 +113,7 @@ def apply() -> None:
     _check_fonts()
     # A label that cannot be rendered is an error, not an empty box.
     warnings.filterwarnings("error", message="Glyph .* missing from")
+    warnings.filterwarnings("error", message="constrained_layout not applied")
     matplotlib.rcdefaults()
     matplotlib.rcParams.update(
         {
@@ -154,7 +156,31 @@ def apply() -> None:
     )
 
 
-def label(axes: Axes, x: float, y: float, text: str, color: str = INK, **kwargs):
+def sequential() -> LinearSegmentedColormap:
+    """Colours for a size, from pale to strong."""
+    return LinearSegmentedColormap.from_list(
+        "size", ["#EAF3FA", SKY_BLUE, BLUE, "#00304C"]
+    )
+
+
+def signed() -> LinearSegmentedColormap:
+    """Colours for a signed quantity, white at zero."""
+    return LinearSegmentedColormap.from_list(
+        "signed", [BLUE, PAPER, VERMILLION]
+    )
+
+
+def formula(text: str) -> str:
+    """A formula in a label: its digits are mathematics, not data.
+
+    typed_numbers.py lets them pass, here and nowhere else.
+    """
+    return text
+
+
+def label(
+    axes: Axes, x: float, y: float, text: str, color: str = INK, **kwargs
+):
     """Writes `text` at data coordinates in the readable form of a colour."""
     kwargs.setdefault("fontsize", TEXT_SIZE)
     return axes.text(x, y, text, color=text_color(color), **kwargs)
@@ -164,12 +190,12 @@ def mark_published(axes: Axes, x, y, **kwargs):
     """Marks values as the chapter prints them: hollow black diamonds."""
     kwargs.setdefault("zorder", 5)
     kwargs.setdefault("clip_on", False)
+    kwargs.setdefault("markersize", 5.5)
     return axes.plot(
         x,
         y,
         linestyle="none",
         marker="D",
-        markersize=5.5,
         markerfacecolor="none",
         markeredgecolor=BLACK,
         markeredgewidth=1.1,

@@ -31,10 +31,19 @@ class FromMatplotlib(unittest.TestCase):
         self.drawing = svg.from_matplotlib(_MATPLOTLIB, "what it shows")
 
     def test_size(self):
-        self.assertEqual((self.drawing.width, self.drawing.height), (252, 194.4))
+        self.assertEqual(
+            (self.drawing.width, self.drawing.height), (252, 194.4)
+        )
 
     def test_only_elements_are_left(self):
-        for gone in ("metadata", "style type", "<!--", "xlink", "DOCTYPE", "<svg"):
+        for gone in (
+            "metadata",
+            "style type",
+            "<!--",
+            "xlink",
+            "DOCTYPE",
+            "<svg",
+        ):
             self.assertNotIn(gone, self.drawing.body)
         self.assertIn('<g id="figure_1">', self.drawing.body)
         self.assertTrue(self.drawing.body.endswith("</defs>"))

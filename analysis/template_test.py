@@ -18,7 +18,10 @@ class Fill(unittest.TestCase):
             ("r {result:example:/curve/1/y}", "r Infinity"),
             ("r {result:example:/curve/1/y:.1f}", "r inf"),
             ("r {result:example:/name}", "r tank"),
-            ("k {parameter:example:keys}, {parameter:example:width}", "k 16, 2.5"),
+            (
+                "k {parameter:example:keys}, {parameter:example:width}",
+                "k 16, 2.5",
+            ),
         ):
             self.assertEqual(fill(text, example()), expected)
 
@@ -60,7 +63,9 @@ class Ours(unittest.TestCase):
         self.assertEqual(self.shown(5, None), "5")
 
     def test_texts(self):
-        self.assertEqual(self.shown("(2, 1, 1, 5)", "(B, 1, 1, T)"), "(2, 1, 1, 5)")
+        self.assertEqual(
+            self.shown("(2, 1, 1, 5)", "(B, 1, 1, T)"), "(2, 1, 1, 5)"
+        )
         self.assertEqual(self.shown("NaN", None), "NaN")
 
 

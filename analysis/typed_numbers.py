@@ -4,7 +4,8 @@ The rules:
   - contents.bzl: no text has a digit outside a placeholder. Names, and the
     chapter's own figure numbers in "chapter_figure", are no texts.
   - Figure scripts: no string has a digit, except names (of claims, members and
-    files: lower case joined by _ . / -), pointers, and formats within {...}.
+    files: lower case joined by _ . / -), pointers, formats within {...}, and
+    mathematics within formula(...).
     No number equals one that the chapter prints with three digits or more, or
     a knob of three digits or more.
   - The report's scripts: no text in Text(...) or say(...) has a digit.
@@ -65,6 +66,17 @@ def _format_specs(tree: ast.AST) -> set[int]:
     return found
 
 
+def _formulas(tree: ast.AST) -> set[int]:
+    """The ids of the strings within formula(...)."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if name == "formula":
+                found.update(id(part) for part in ast.walk(node))
+    return found
+
+
 def _parts_of_names(tree: ast.AST) -> set[int]:
     """The ids of the strings in f-strings that make a name or a pointer."""
     found = set()
@@ -81,7 +93,12 @@ def _parts_of_names(tree: ast.AST) -> set[int]:
 
 def strings_with_digits(tree: ast.AST) -> list[str]:
     """Strings, other than names and formats, that have a digit."""
-    skipped = _docstrings(tree) | _format_specs(tree) | _parts_of_names(tree)
+    skipped = (
+        _docstrings(tree)
+        | _format_specs(tree)
+        | _formulas(tree)
+        | _parts_of_names(tree)
+    )
     return [
         node.value
         for node in ast.walk(tree)

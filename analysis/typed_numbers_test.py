@@ -40,6 +40,7 @@ class Rules(unittest.TestCase):
             ('e.published(f"{E}.factor_10_{i}")', 0),
             ('f"{value:.3f} of {total}"', 0),
             ('color = "#0072B2"', 0),
+            ('say("trace", "迹") + style.formula("1 − Σp²")', 0),
             ('say("c = 10", "c")', 1),
             ('f"c = 10 {x}"', 1),
             ('f"{x} = 10"', 1),
@@ -60,7 +61,9 @@ class Rules(unittest.TestCase):
             ("x = 128.0", ["128.0"]),
             ("x = 2.5 + 0.001", []),
         ):
-            self.assertEqual(typed_numbers.in_figure_script(line, printed), found)
+            self.assertEqual(
+                typed_numbers.in_figure_script(line, printed), found
+            )
 
     def test_report_scripts(self):
         for line, found in (
@@ -80,7 +83,7 @@ class Files(unittest.TestCase):
         self.assertEqual(typed_numbers.in_contents(source), [])
 
     def test_figure_scripts(self):
-        sections = contents.read(FOLDER / "contents.bzl")
+        report = contents.read(FOLDER / "contents.bzl")
         ledger = json.loads(
             (FOLDER.parent / "testdata" / "claims.json").read_text("utf-8")
         )
@@ -89,13 +92,13 @@ class Files(unittest.TestCase):
             for row in ledger
             if re.fullmatch(r"-?\d+(\.\d+)?", row["published"] or "")
         }
-        for section in sections:
+        for section in report.sections:
             name = section.experiment
             path = FOLDER.parent / "experiments" / f"{name}.verified.json"
             for value in Verified.load(name, path).parameters.values():
                 if type(value) in (int, float):
                     printed.add(f"{value:f}".rstrip("0").rstrip("."))
-        scripts = [f.name for section in sections for f in section.figures]
+        scripts = [figure.name for figure in report.figures()]
         self.assertTrue(scripts)
         for name in scripts:
             source = (FOLDER / f"{name}.py").read_text(encoding="utf-8")

@@ -143,9 +143,7 @@ class Verified:
                     f"{len(value)}"
                 )
             return self._walk(value[int(step)], rest, f"{walked}/{step}")
-        raise ResultError(
-            f'{here} have no "{step}"; they are {_shown(value)}'
-        )
+        raise ResultError(f'{here} have no "{step}"; they are {_shown(value)}')
 
     def _place(self, pointer: str) -> str:
         return f'{self.experiment}: the result at "{pointer}"'

@@ -49,7 +49,9 @@ class Refused(unittest.TestCase):
                 with self.assertRaisesRegex(ResultError, "x.json"):
                     Verified.load("example", path)
             path.write_text(json.dumps(document()))
-            self.assertEqual(Verified.load("example", path).experiment, "example")
+            self.assertEqual(
+                Verified.load("example", path).experiment, "example"
+            )
 
 
 class Read(unittest.TestCase):
@@ -63,7 +65,9 @@ class Read(unittest.TestCase):
         self.assertEqual(self.verified.number("/curve/1/y"), np.inf)
         self.assertEqual(self.verified.text("/name"), "tank")
         self.assertEqual(self.verified.number("/a~1b/~0"), 7)
-        np.testing.assert_array_equal(self.verified.numbers("/curve/*/x"), [0, 1])
+        np.testing.assert_array_equal(
+            self.verified.numbers("/curve/*/x"), [0, 1]
+        )
         np.testing.assert_array_equal(
             self.verified.numbers("/curve/*/y"), [1.5, np.inf]
         )
