@@ -107,7 +107,7 @@ absl::StatusOr<AttentionSizes> CheckAttention(const AttentionInputs<T>& inputs,
 template <typename T>
 absl::StatusOr<AttentionSizes> CheckAttentionBackward(
     const AttentionInputs<T>& inputs, const AttentionOptions& options,
-    const StridedView<const T>& output_gradient) {
+    const ConstView<T>& output_gradient) {
   SOFTLOOKUP_ASSIGN_OR_RETURN(const AttentionSizes sizes,
                               CheckAttention(inputs, options));
   const Shape expected = {sizes.batch, sizes.query_heads, sizes.queries,
@@ -134,7 +134,7 @@ double AttentionScale(const AttentionOptions& options, int64_t width) {
       const AttentionInputs<T>& inputs, const AttentionOptions& options); \
   template absl::StatusOr<AttentionSizes> CheckAttentionBackward(         \
       const AttentionInputs<T>& inputs, const AttentionOptions& options,  \
-      const StridedView<const T>& output_gradient)
+      const ConstView<T>& output_gradient)
 SOFTLOOKUP_INSTANTIATE(float);
 SOFTLOOKUP_INSTANTIATE(double);
 SOFTLOOKUP_INSTANTIATE(std::complex<double>);

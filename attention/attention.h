@@ -84,7 +84,7 @@ absl::StatusOr<AttentionSizes> CheckAttention(const AttentionInputs<T>& inputs,
 template <typename T>
 absl::StatusOr<AttentionSizes> CheckAttentionBackward(
     const AttentionInputs<T>& inputs, const AttentionOptions& options,
-    const StridedView<const T>& output_gradient);
+    const ConstView<T>& output_gradient);
 
 // The scale in force: options.scale or 1 / sqrt(D).
 double AttentionScale(const AttentionOptions& options, int64_t width);

@@ -123,10 +123,8 @@ TEST(Circuits, ReproduceTheLayerOnDrawnCases) {
     MultiHeadOptions options;
     options.attention.weights = true;
     options.attention.scale = 0.5;
-    const auto outputs =
-        MultiHeadForward<double>(x.view(), weights, options).value();
-    const Tensor<double> writes =
-        HeadWrites<double>(outputs.heads.view(), weights);
+    const auto outputs = MultiHeadForward(x.view(), weights, options).value();
+    const Tensor<double> writes = HeadWrites(outputs.heads.view(), weights);
     const auto head = static_cast<int64_t>(
         stream.UniformInt(static_cast<uint32_t>(weights.heads)));
     const Tensor<double> qk = QkCircuit(weights, head);

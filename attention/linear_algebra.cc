@@ -14,7 +14,8 @@
 // Both algorithms work by rotations, reflections and matrix-vector products
 // in a fixed order. Neither runs Eigen's blocked matrix product, which cuts
 // its sums by the size of the processor's caches: JacobiSVD (BDCSVD would)
-// and EigenSolver without eigenvectors.
+// and EigenSolver without eigenvectors. Eigen is compiled without vector code
+// (third_party/eigen.BUILD), so the bits do not follow the instruction set.
 namespace softlookup {
 namespace {
 

@@ -45,7 +45,7 @@ absl::Status CheckProjection(absl::string_view name, const Shape& shape,
 }
 
 template <typename T>
-absl::Status CheckMultiHead(const StridedView<const T>& x,
+absl::Status CheckMultiHead(const ConstView<T>& x,
                             const MultiHeadWeights<T>& weights) {
   bool valid = x.rank() == 3;
   for (const int64_t dimension : x.shape()) valid = valid && dimension >= 1;
@@ -103,7 +103,7 @@ struct Projected {
 };
 
 template <typename T>
-void Project(const StridedView<const T>& x, const MultiHeadWeights<T>& weights,
+void Project(const ConstView<T>& x, const MultiHeadWeights<T>& weights,
              const AttentionMask& mask, Projected<T>& projected) {
   projected.x = Copy(x);
   const auto project = [&](const Tensor<T>& weight) {
@@ -165,7 +165,7 @@ MergedHeads<T> MergeHeads(const StridedView<const T>& heads) {
 
 template <typename T>
 absl::StatusOr<MultiHeadOutputs<T>> MultiHeadForward(
-    const StridedView<const T>& x, const MultiHeadWeights<T>& weights,
+    const ConstView<T>& x, const MultiHeadWeights<T>& weights,
     const MultiHeadOptions& options) {
   SOFTLOOKUP_RETURN_IF_ERROR(CheckMultiHead(x, weights));
   // q = x W_Q, k = x W_K, v = x W_V
@@ -187,9 +187,8 @@ absl::StatusOr<MultiHeadOutputs<T>> MultiHeadForward(
 
 template <typename T>
 absl::StatusOr<MultiHeadGradients<T>> MultiHeadBackward(
-    const StridedView<const T>& x, const MultiHeadWeights<T>& weights,
-    const MultiHeadOptions& options,
-    const StridedView<const T>& output_gradient) {
+    const ConstView<T>& x, const MultiHeadWeights<T>& weights,
+    const MultiHeadOptions& options, const ConstView<T>& output_gradient) {
   SOFTLOOKUP_RETURN_IF_ERROR(CheckMultiHead(x, weights));
   SOFTLOOKUP_RETURN_IF_ERROR(CheckShape("output_gradient",
                                         output_gradient.shape(), x.shape(),
@@ -229,7 +228,7 @@ absl::StatusOr<MultiHeadGradients<T>> MultiHeadBackward(
 }
 
 template <typename T>
-Tensor<T> HeadWrites(const StridedView<const T>& heads,
+Tensor<T> HeadWrites(const ConstView<T>& heads,
                      const MultiHeadWeights<T>& weights) {
   SOFTLOOKUP_CHECK(heads.rank() == 4 && heads.dim(1) == weights.heads,
                    "[B, H, T, Dv]");
@@ -248,17 +247,16 @@ Tensor<T> HeadWrites(const StridedView<const T>& heads,
   return writes;
 }
 
-#define SOFTLOOKUP_INSTANTIATE(T)                                        \
-  template struct MultiHeadWeights<T>;                                   \
-  template MergedHeads<T> MergeHeads(const StridedView<const T>& heads); \
-  template absl::StatusOr<MultiHeadOutputs<T>> MultiHeadForward(         \
-      const StridedView<const T>& x, const MultiHeadWeights<T>& weights, \
-      const MultiHeadOptions& options);                                  \
-  template absl::StatusOr<MultiHeadGradients<T>> MultiHeadBackward(      \
-      const StridedView<const T>& x, const MultiHeadWeights<T>& weights, \
-      const MultiHeadOptions& options,                                   \
-      const StridedView<const T>& output_gradient);                      \
-  template Tensor<T> HeadWrites(const StridedView<const T>& heads,       \
+#define SOFTLOOKUP_INSTANTIATE(T)                                            \
+  template struct MultiHeadWeights<T>;                                       \
+  template MergedHeads<T> MergeHeads(const StridedView<const T>& heads);     \
+  template absl::StatusOr<MultiHeadOutputs<T>> MultiHeadForward(             \
+      const ConstView<T>& x, const MultiHeadWeights<T>& weights,             \
+      const MultiHeadOptions& options);                                      \
+  template absl::StatusOr<MultiHeadGradients<T>> MultiHeadBackward(          \
+      const ConstView<T>& x, const MultiHeadWeights<T>& weights,             \
+      const MultiHeadOptions& options, const ConstView<T>& output_gradient); \
+  template Tensor<T> HeadWrites(const ConstView<T>& heads,                   \
                                 const MultiHeadWeights<T>& weights)
 SOFTLOOKUP_INSTANTIATE(float);
 SOFTLOOKUP_INSTANTIATE(double);

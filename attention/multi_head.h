@@ -16,7 +16,7 @@
 //   options.mask.causal = CausalAlignment::kTopLeft;
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(
 //       MultiHeadOutputs<double> outputs,
-//       MultiHeadForward<double>(x.view(), weights, options));
+//       MultiHeadForward(x.view(), weights, options));
 //
 // T is float, double or std::complex<double>. No biases, as in the chapter's
 // listing. Source: Vaswani et al. 2017; the chapter, section 4.
@@ -106,7 +106,7 @@ MergedHeads<T> MergeHeads(const StridedView<const T>& heads);
 // when shapes disagree or the attention inputs they make are refused.
 template <typename T>
 absl::StatusOr<MultiHeadOutputs<T>> MultiHeadForward(
-    const StridedView<const T>& x, const MultiHeadWeights<T>& weights,
+    const ConstView<T>& x, const MultiHeadWeights<T>& weights,
     const MultiHeadOptions& options);
 
 // The gradients of a scalar L from output_gradient = dL/d output, [B, T, d].
@@ -114,14 +114,13 @@ absl::StatusOr<MultiHeadOutputs<T>> MultiHeadForward(
 // the attention operator, they read every row of x.
 template <typename T>
 absl::StatusOr<MultiHeadGradients<T>> MultiHeadBackward(
-    const StridedView<const T>& x, const MultiHeadWeights<T>& weights,
-    const MultiHeadOptions& options,
-    const StridedView<const T>& output_gradient);
+    const ConstView<T>& x, const MultiHeadWeights<T>& weights,
+    const MultiHeadOptions& options, const ConstView<T>& output_gradient);
 
 // What each head adds to the output: head h's [T, Dv] times its row block of
 // W_O; [B, H, T, d] from heads [B, H, T, Dv]. Summed over H it is the output.
 template <typename T>
-Tensor<T> HeadWrites(const StridedView<const T>& heads,
+Tensor<T> HeadWrites(const ConstView<T>& heads,
                      const MultiHeadWeights<T>& weights);
 
 }  // namespace softlookup

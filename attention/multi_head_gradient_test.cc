@@ -68,9 +68,9 @@ double ForwardDerivative(const Problem& problem, const Inputs& direction) {
     moved.push_back(ComplexStep(problem.inputs[n], direction[n]));
   }
   const Tensor<Complex>& x = moved[0];
-  const auto outputs = MultiHeadForward<Complex>(
-                           x.view(), problem.Weights(moved), problem.options)
-                           .value();
+  const auto outputs =
+      MultiHeadForward(x.view(), problem.Weights(moved), problem.options)
+          .value();
   Complex loss = 0;
   for (int64_t n = 0; n < outputs.output.size(); ++n) {
     loss += problem.output_gradient[n] * outputs.output[n];
@@ -81,8 +81,8 @@ double ForwardDerivative(const Problem& problem, const Inputs& direction) {
 std::vector<Tensor<double>> Backward(const Problem& problem) {
   const Tensor<double>& x = problem.inputs[0];
   MultiHeadGradients<double> gradients =
-      MultiHeadBackward<double>(x.view(), problem.Weights(problem.inputs),
-                                problem.options, problem.output_gradient.view())
+      MultiHeadBackward(x.view(), problem.Weights(problem.inputs),
+                        problem.options, problem.output_gradient.view())
           .value();
   return {gradients.x, gradients.query, gradients.key, gradients.value,
           gradients.output};

@@ -44,7 +44,7 @@ struct Drawn {
   }
 
   MultiHeadOutputs<double> Forward() const {
-    return MultiHeadForward<double>(x.view(), weights, options).value();
+    return MultiHeadForward(x.view(), weights, options).value();
   }
 
   Tensor<double> x;
@@ -65,15 +65,14 @@ TEST(MultiHead, ShapesOfTheChaptersListing) {
   MultiHeadOptions options;
   options.mask.causal = CausalAlignment::kTopLeft;
   options.attention.weights = true;
-  const auto outputs =
-      MultiHeadForward<double>(x.view(), weights, options).value();
+  const auto outputs = MultiHeadForward(x.view(), weights, options).value();
   EXPECT_EQ(outputs.output.shape(), (Shape{2, 16, 256}));
   EXPECT_EQ(outputs.heads.shape(), (Shape{2, 8, 16, 32}));
   EXPECT_EQ(outputs.weights->shape(), (Shape{2, 8, 16, 16}));
   EXPECT_EQ((*outputs.weights)(1, 7, 3, 4), 0.0);
   options.attention.weights = false;
-  EXPECT_FALSE(MultiHeadForward<double>(x.view(), weights, options)
-                   ->weights.has_value());
+  EXPECT_FALSE(
+      MultiHeadForward(x.view(), weights, options)->weights.has_value());
 }
 
 TEST(MultiHead, TwoHeadsReachTwoPlacesThatOneHeadAverages) {
@@ -90,7 +89,7 @@ TEST(MultiHead, TwoHeadsReachTwoPlacesThatOneHeadAverages) {
   weights.key = Tensor<double>({3, 2}, {1, -1, -1, 1, 0, 0});
   weights.value = Tensor<double>({3, 2}, {0, 0, 0, 0, 1, 1});
   weights.output = Tensor<double>({2, 3}, {1, 0, 0, 0, 1, 0});
-  const auto outputs = MultiHeadForward<double>(x.view(), weights, {}).value();
+  const auto outputs = MultiHeadForward(x.view(), weights, {}).value();
   // Scores of token 2 are 60 times the keys: (60, -60, 0) and (-60, 60, 0).
   // What is not on the best key is e^-60, far below one rounding of 7.
   EXPECT_NEAR(outputs.output(0, 2, 0), 5.0, 8 * kUnit);
@@ -235,7 +234,7 @@ TEST_F(MultiHeadProperty, OutputIsTheSumOfTheHeadsWrites) {
   ForDrawnCases([](const Drawn& drawn) {
     const auto outputs = drawn.Forward();
     const Tensor<double> writes =
-        HeadWrites<double>(outputs.heads.view(), drawn.weights);
+        HeadWrites(outputs.heads.view(), drawn.weights);
     const Shape& shape = outputs.output.shape();
     const int64_t heads = drawn.weights.heads;
     const int64_t width = outputs.heads.dim(3);
@@ -335,11 +334,10 @@ struct Valid {
                                    Tensor<double>({6, 6}),
                                    Tensor<double>({12, 6})};
   absl::Status Forward() const {
-    return MultiHeadForward<double>(x.view(), weights, {}).status();
+    return MultiHeadForward(x.view(), weights, {}).status();
   }
   absl::Status Backward(const Tensor<double>& output_gradient) const {
-    return MultiHeadBackward<double>(x.view(), weights, {},
-                                     output_gradient.view())
+    return MultiHeadBackward(x.view(), weights, {}, output_gradient.view())
         .status();
   }
 };
@@ -413,20 +411,18 @@ TEST(MultiHeadErrors, PassesOnWhatAttentionRefuses) {
   MultiHeadOptions options;
   options.attention.scale = INFINITY;
   const std::string message = "scale is inf; allowed: a finite number";
-  ExpectError(
-      MultiHeadForward<double>(layer.x.view(), layer.weights, options).status(),
-      message);
-  ExpectError(MultiHeadBackward<double>(layer.x.view(), layer.weights, options,
-                                        layer.x.view())
-                  .status(),
+  ExpectError(MultiHeadForward(layer.x.view(), layer.weights, options).status(),
               message);
+  ExpectError(
+      MultiHeadBackward(layer.x.view(), layer.weights, options, layer.x.view())
+          .status(),
+      message);
 }
 
 TEST(HeadWritesDeathTest, NeedsEveryHead) {
   const Valid layer;
-  EXPECT_DEATH(
-      HeadWrites<double>(Tensor<double>({2, 3, 3, 3}).view(), layer.weights),
-      "B, H, T, Dv");
+  EXPECT_DEATH(HeadWrites(Tensor<double>({2, 3, 3, 3}).view(), layer.weights),
+               "B, H, T, Dv");
 }
 
 }  // namespace

@@ -108,6 +108,11 @@ class StridedView {
   StridedLayout layout_;
 };
 
+// A function's parameter that reads elements. T is not deduced from it but
+// from another parameter, so that a view of mutable elements converts.
+template <typename T>
+using ConstView = std::type_identity_t<StridedView<const T>>;
+
 // Calls function(element_a, element_b, ...) for the elements of views of one
 // shape, in row-major order.
 template <typename Function, typename First, typename... Rest>

@@ -195,7 +195,7 @@ absl::StatusOr<AttentionOutputs<T>> AttentionForward(
 template <typename T>
 absl::StatusOr<AttentionGradients<T>> AttentionBackward(
     const AttentionInputs<T>& inputs, const AttentionOptions& options,
-    const StridedView<const T>& output_gradient) {
+    const ConstView<T>& output_gradient) {
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       const AttentionSizes sizes,
       CheckAttentionBackward(inputs, options, output_gradient));
@@ -259,7 +259,7 @@ absl::StatusOr<AttentionGradients<T>> AttentionBackward(
       const AttentionInputs<T>& inputs, const AttentionOptions& options); \
   template absl::StatusOr<AttentionGradients<T>> AttentionBackward(       \
       const AttentionInputs<T>& inputs, const AttentionOptions& options,  \
-      const StridedView<const T>& output_gradient)
+      const ConstView<T>& output_gradient)
 SOFTLOOKUP_INSTANTIATE(float);
 SOFTLOOKUP_INSTANTIATE(double);
 SOFTLOOKUP_INSTANTIATE(std::complex<double>);

@@ -30,7 +30,7 @@ absl::StatusOr<AttentionOutputs<T>> AttentionForward(
 template <typename T>
 absl::StatusOr<AttentionGradients<T>> AttentionBackward(
     const AttentionInputs<T>& inputs, const AttentionOptions& options,
-    const StridedView<const T>& output_gradient);
+    const ConstView<T>& output_gradient);
 
 }  // namespace softlookup::reference
 
