@@ -1,6 +1,7 @@
 #include "base/stored_tensor.h"
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/half.h"
+#include "base/status.h"
 
 namespace softlookup {
 namespace {
@@ -78,18 +80,37 @@ absl::Status WrongDtype(const StoredTensor& stored, absl::string_view allowed) {
 }
 
 absl::Status WrongElement(const StoredTensor& stored, int64_t place,
-                          uint64_t element, absl::string_view allowed) {
+                          const absl::AlphaNum& element,
+                          absl::string_view allowed) {
   return absl::InvalidArgumentError(absl::StrCat(
       "tensor ", QuotedName(stored.name), " has ", element, " at element ",
       place, "; allowed in ", DtypeName(stored.dtype), ": ", allowed));
+}
+
+// Rounds, but not to infinity: a finite value that becomes infinite would mean
+// something else (a bias of -infinity masks).
+absl::StatusOr<Tensor<float>> RoundToFloat(const StoredTensor& stored) {
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const Tensor<double> exact,
+                              LoadTensor<double>(stored));
+  Tensor<float> rounded(stored.shape);
+  for (int64_t n = 0; n < exact.size(); ++n) {
+    rounded[n] = static_cast<float>(exact[n]);
+    if (std::isinf(rounded[n]) && !std::isinf(exact[n])) {
+      return WrongElement(stored, n, exact[n],
+                          "what is finite as a float, up to 3.4028235e38");
+    }
+  }
+  return rounded;
 }
 
 template <typename T>
 absl::StatusOr<Tensor<T>> LoadFloating(const StoredTensor& stored) {
   switch (stored.dtype) {
     case Dtype::kF64:
-      return Elements<T, double>(stored);
+      if constexpr (std::is_same_v<T, float>) return RoundToFloat(stored);
+      return SameElements<T>(stored);
     case Dtype::kF32:
+      if constexpr (std::is_same_v<T, float>) return SameElements<T>(stored);
       return Elements<T, float>(stored);
     case Dtype::kF16:
       return Elements<T, uint16_t>(stored, FloatFromHalf);

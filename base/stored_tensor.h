@@ -47,7 +47,7 @@ StoredTensor StoreBytes(std::string name, Dtype dtype, Shape shape,
 // The elements as T. InvalidArgument, naming the tensor and what is allowed,
 // for another element type than
 //   double    F64, F32, F16, BF16, all exact
-//   float     the same; an F64 is rounded to nearest
+//   float     the same; an F64 is rounded to nearest, a finite one to finite
 //   int64_t   I64, I32, I16, I8, U64 (up to 2^63 - 1), U32, U16, U8
 //   uint8_t   U8, BOOL (0 or 1)
 // and for an element that T does not hold, naming its place.

@@ -98,15 +98,29 @@ TEST(LoadTensorTest, FloatingTypesToDouble) {
 
 TEST(LoadTensorTest, FloatingTypesToFloat) {
   // 1 + 2^-24 is a tie between 1 and the next float: to even.
-  EXPECT_THAT(Load<float>(Vector<double>(Dtype::kF64,
-                                         {1 + 0x1p-24, 1 + 0x1.8p-24, 1e39})),
-              ElementsAre(1, 1 + 0x1p-23f, HUGE_VALF));
+  EXPECT_THAT(Load<float>(Vector<double>(
+                  Dtype::kF64, {1 + 0x1p-24, 1 + 0x1.8p-24, -HUGE_VAL})),
+              ElementsAre(1, 1 + 0x1p-23f, -HUGE_VALF));
   EXPECT_THAT(Load<float>(Vector<float>(Dtype::kF32, {0.1f})),
               ElementsAre(0.1f));
   EXPECT_THAT(Load<float>(Vector<uint16_t>(Dtype::kF16, {0x3555})),
               ElementsAre(1365.0f / 4096));
   EXPECT_THAT(Load<float>(Vector<uint16_t>(Dtype::kBF16, {0x3eab})),
               ElementsAre(171.0f / 512));
+}
+
+TEST(LoadTensorTest, FiniteStaysFinite) {
+  // The largest float is 2^128 - 2^104; from half a unit above it on, doubles
+  // round to infinity.
+  const double edge = 0x1.ffffffp127;
+  EXPECT_THAT(Load<float>(Vector<double>(Dtype::kF64,
+                                         {std::nextafter(edge, 0), HUGE_VAL})),
+              ElementsAre(std::numeric_limits<float>::max(), HUGE_VALF));
+  EXPECT_TRUE(
+      std::isnan(Load<float>(Vector<double>(Dtype::kF64, {std::nan("")}))[0]));
+  EXPECT_EQ(LoadError<float>(Vector<double>(Dtype::kF64, {0, -edge})),
+            "tensor \"x\" has -3.40282e+38 at element 1; allowed in F64: what "
+            "is finite as a float, up to 3.4028235e38");
 }
 
 TEST(LoadTensorTest, IntegerTypes) {

@@ -1,0 +1,79 @@
+// attend: attention, forward and backward, from file to file. The oracle that
+// other implementations can be held to, in any language that reads
+// safetensors. What the files hold: attention/attend_input.h, attend_run.h.
+//
+//   bazel run //attention:attend -- --input=in.safetensors
+//       --output=out.safetensors --causal=top_left --weights
+#include <cstdio>
+#include <string>
+
+#include "absl/flags/flag.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "attention/attend_request.h"
+#include "attention/attend_run.h"
+#include "base/program.h"
+#include "base/safetensors.h"
+#include "base/shape.h"
+#include "base/status.h"
+#include "base/stored_tensor.h"
+
+ABSL_FLAG(std::string, input, "",
+          "Safetensors file with query [B,H,Tq,D], key [B,Hkv,Tk,D], value "
+          "[B,Hkv,Tk,Dv]; optional mask (BOOL), bias, key_lengths, key_starts, "
+          "output_gradient [B,H,Tq,Dv].");
+ABSL_FLAG(std::string, output, "",
+          "Where to write output, log_sum_exp, weights and gradients.");
+ABSL_FLAG(std::string, causal, "none",
+          "none, top_left (j <= i) or bottom_right (j <= i + Tk - Tq).");
+ABSL_FLAG(std::string, scale, "",
+          "Factor on the products of query and key; empty: 1 / sqrt(D).");
+ABSL_FLAG(std::string, fully_masked, "zero",
+          "What a row with every key masked gives: zero, nan or error.");
+ABSL_FLAG(bool, weights, false, "Also write weights, [B,H,Tq,Tk].");
+ABSL_FLAG(std::string, precision, "float64",
+          "Arithmetic and output: float64 or float32.");
+ABSL_FLAG(std::string, backend, "reference", "Implementation: reference.");
+
+namespace softlookup {
+namespace {
+
+absl::Status Run() {
+  AttendFlags flags;
+  flags.input = absl::GetFlag(FLAGS_input);
+  flags.output = absl::GetFlag(FLAGS_output);
+  flags.causal = absl::GetFlag(FLAGS_causal);
+  flags.scale = absl::GetFlag(FLAGS_scale);
+  flags.fully_masked = absl::GetFlag(FLAGS_fully_masked);
+  flags.weights = absl::GetFlag(FLAGS_weights);
+  flags.precision = absl::GetFlag(FLAGS_precision);
+  flags.backend = absl::GetFlag(FLAGS_backend);
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const AttendRequest request,
+                              ParseAttendFlags(flags));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const SafetensorsFile file,
+                              ReadSafetensors(request.input));
+  absl::StatusOr<AttendResult> result = RunAttend(request, file);
+  if (!result.ok()) {
+    return absl::Status(
+        result.status().code(),
+        absl::StrCat(request.input, ": ", result.status().message()));
+  }
+  SOFTLOOKUP_RETURN_IF_ERROR(WriteSafetensors(request.output, result->file));
+  std::printf("%swrote %s:\n", result->summary.c_str(), request.output.c_str());
+  for (const StoredTensor& tensor : result->file.tensors) {
+    std::printf("  %s %s\n", tensor.name.c_str(),
+                ShapeString(tensor.shape).c_str());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace softlookup
+
+int main(int argc, char** argv) {
+  return softlookup::RunProgram(
+      argc, argv,
+      "scaled dot-product attention, forward and backward, from a safetensors "
+      "file to another; the reference that other implementations are held to.",
+      softlookup::Run);
+}

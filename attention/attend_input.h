@@ -1,0 +1,66 @@
+// The tensors that the program attend works on, from a safetensors file.
+//
+//   query            [B, H, Tq, D]     F64, F32, F16 or BF16
+//   key              [B, Hkv, Tk, D]   the same
+//   value            [B, Hkv, Tk, Dv]  the same
+//   bias             optional; rank 4, each dimension 1 or full; the same
+//   mask             optional; shaped like a bias; BOOL, true = may attend
+//   key_lengths      optional; [B], I32 or I64
+//   key_starts       optional; [B], I32 or I64
+//   output_gradient  optional; [B, H, Tq, Dv], typed like query
+//
+//   SOFTLOOKUP_ASSIGN_OR_RETURN(
+//       const AttendInput<double> input,
+//       AttendInput<double>::Load(file, request, /*scratch_per_score=*/40));
+//   auto outputs = AttentionForward(input.inputs(), request.options);
+#ifndef SOFTLOOKUP_ATTENTION_ATTEND_INPUT_H_
+#define SOFTLOOKUP_ATTENTION_ATTEND_INPUT_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "attention/attend_request.h"
+#include "attention/attention.h"
+#include "attention/mask.h"
+#include "base/safetensors.h"
+#include "base/tensor.h"
+
+namespace softlookup {
+
+// T is float or double.
+template <typename T>
+class AttendInput {
+ public:
+  // Checks everything before it converts anything: InvalidArgument for a
+  // missing or an unknown tensor, an element type that is not allowed, shapes
+  // or options that CheckAttention or CheckAttentionBackward refuses, and for
+  // sizes that need more memory than there is, with the bytes. A backend needs
+  // `scratch_per_score` bytes for each element of one head's scores.
+  static absl::StatusOr<AttendInput> Load(const SafetensorsFile& file,
+                                          const AttendRequest& request,
+                                          int64_t scratch_per_score);
+
+  const AttentionSizes& sizes() const { return sizes_; }
+  // Views of this object's tensors, which must outlive them.
+  AttentionInputs<T> inputs() const;
+  const std::optional<Tensor<T>>& output_gradient() const {
+    return output_gradient_;
+  }
+
+ private:
+  AttentionSizes sizes_;
+  CausalAlignment causal_ = CausalAlignment::kNone;
+  Tensor<T> query_;
+  Tensor<T> key_;
+  Tensor<T> value_;
+  std::optional<Tensor<T>> bias_;
+  std::optional<Tensor<uint8_t>> mask_;
+  std::optional<Tensor<int64_t>> key_lengths_;
+  std::optional<Tensor<int64_t>> key_starts_;
+  std::optional<Tensor<T>> output_gradient_;
+};
+
+}  // namespace softlookup
+
+#endif  // SOFTLOOKUP_ATTENTION_ATTEND_INPUT_H_

@@ -1,0 +1,53 @@
+// What the program attend is asked to do: its flags, checked.
+//
+//   AttendFlags flags;
+//   flags.input = "in.safetensors";
+//   flags.output = "out.safetensors";
+//   flags.causal = "top_left";
+//   SOFTLOOKUP_ASSIGN_OR_RETURN(AttendRequest request,
+//                               ParseAttendFlags(flags));
+#ifndef SOFTLOOKUP_ATTENTION_ATTEND_REQUEST_H_
+#define SOFTLOOKUP_ATTENTION_ATTEND_REQUEST_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "attention/attention.h"
+#include "attention/mask.h"
+
+namespace softlookup {
+
+// The arithmetic that a computation runs in.
+enum class Precision { kFloat64, kFloat32 };
+
+// "float64", "float32".
+std::string PrecisionName(Precision precision);
+
+// The flags as they are typed, with their defaults.
+struct AttendFlags {
+  std::string input;
+  std::string output;
+  std::string causal = "none";
+  std::string scale;  // a number; empty: 1 / sqrt(D)
+  std::string fully_masked = "zero";
+  bool weights = false;
+  std::string precision = "float64";
+  std::string backend = "reference";
+};
+
+struct AttendRequest {
+  std::string input;  // paths, as the program opens them
+  std::string output;
+  CausalAlignment causal = CausalAlignment::kNone;
+  AttentionOptions options;
+  Precision precision = Precision::kFloat64;
+  std::string backend;
+};
+
+// InvalidArgument, naming the flag, for a missing path, an unknown word, and a
+// scale that is not a number or not finite in the precision asked for.
+absl::StatusOr<AttendRequest> ParseAttendFlags(const AttendFlags& flags);
+
+}  // namespace softlookup
+
+#endif  // SOFTLOOKUP_ATTENTION_ATTEND_REQUEST_H_

@@ -1,0 +1,126 @@
+#include "attention/attend_request.h"
+
+#include <cstdlib>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gtest/gtest.h"
+
+namespace softlookup {
+namespace {
+
+AttendFlags Minimal() {
+  AttendFlags flags;
+  flags.input = "in";
+  flags.output = "/tmp/out";
+  return flags;
+}
+
+std::string Error(const AttendFlags& flags) {
+  const absl::Status status = ParseAttendFlags(flags).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  return std::string(status.message());
+}
+
+TEST(ParseAttendFlagsTest, Defaults) {
+  const absl::StatusOr<AttendRequest> request = ParseAttendFlags(Minimal());
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(request->input, "in");
+  EXPECT_EQ(request->output, "/tmp/out");
+  EXPECT_EQ(request->causal, CausalAlignment::kNone);
+  EXPECT_FALSE(request->options.scale.has_value());
+  EXPECT_EQ(request->options.fully_masked, FullyMasked::kZero);
+  EXPECT_FALSE(request->options.weights);
+  EXPECT_EQ(request->precision, Precision::kFloat64);
+  EXPECT_EQ(request->backend, "reference");
+}
+
+TEST(ParseAttendFlagsTest, Everything) {
+  AttendFlags flags = Minimal();
+  flags.causal = "bottom_right";
+  flags.scale = "-2.5e-1";
+  flags.fully_masked = "error";
+  flags.weights = true;
+  flags.precision = "float32";
+  const absl::StatusOr<AttendRequest> request = ParseAttendFlags(flags);
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(request->causal, CausalAlignment::kBottomRight);
+  EXPECT_EQ(request->options.scale, -0.25);
+  EXPECT_EQ(request->options.fully_masked, FullyMasked::kError);
+  EXPECT_TRUE(request->options.weights);
+  EXPECT_EQ(request->precision, Precision::kFloat32);
+}
+
+TEST(ParseAttendFlagsTest, PathsAreTheCallers) {
+  ::setenv("BUILD_WORKING_DIRECTORY", "/home/user", 1);
+  const absl::StatusOr<AttendRequest> request = ParseAttendFlags(Minimal());
+  ::unsetenv("BUILD_WORKING_DIRECTORY");
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(request->input, "/home/user/in");
+  EXPECT_EQ(request->output, "/tmp/out");
+}
+
+TEST(ParseAttendFlagsTest, ErrorsNameTheFlag) {
+  AttendFlags flags = Minimal();
+  flags.input = "";
+  EXPECT_EQ(Error(flags),
+            "flag --input is missing; give --input=FILE.safetensors");
+  flags = Minimal();
+  flags.output = "";
+  EXPECT_EQ(Error(flags),
+            "flag --output is missing; give --output=FILE.safetensors");
+  flags = Minimal();
+  flags.causal = "yes";
+  EXPECT_EQ(Error(flags),
+            "flag --causal is \"yes\"; allowed: none, top_left, bottom_right");
+  flags = Minimal();
+  flags.fully_masked = "";
+  EXPECT_EQ(Error(flags),
+            "flag --fully_masked is \"\"; allowed: zero, nan, error");
+  flags = Minimal();
+  flags.precision = "double";
+  EXPECT_EQ(Error(flags),
+            "flag --precision is \"double\"; allowed: float64, float32");
+  flags = Minimal();
+  flags.backend = "fast";
+  EXPECT_EQ(Error(flags),
+            "flag --backend is \"fast\"; allowed with precision float64: "
+            "reference");
+  flags.precision = "float32";
+  EXPECT_EQ(Error(flags),
+            "flag --backend is \"fast\"; allowed with precision float32: "
+            "reference");
+}
+
+TEST(ParseAttendFlagsTest, Scale) {
+  const auto parse = [](const std::string& text, const char* precision) {
+    AttendFlags flags = Minimal();
+    flags.scale = text;
+    flags.precision = precision;
+    return ParseAttendFlags(flags);
+  };
+  for (const char* text : {"x", "1x", " ", "1,5"}) {
+    EXPECT_EQ(parse(text, "float64").status().message(),
+              "flag --scale is \"" + std::string(text) +
+                  "\"; allowed: a finite number");
+  }
+  for (const char* text : {"nan", "inf", "-inf", "1e309"}) {
+    EXPECT_EQ(parse(text, "float64").status().message(),
+              "flag --scale is " + std::string(text) +
+                  "; allowed: a number finite in float64");
+  }
+  EXPECT_EQ(parse("-3.5e38", "float32").status().message(),
+            "flag --scale is -3.5e38; allowed: a number finite in float32");
+  EXPECT_EQ(parse("-3.5e38", "float64")->options.scale, -3.5e38);
+  EXPECT_EQ(parse("3.4e38", "float32")->options.scale, 3.4e38);
+  EXPECT_EQ(parse("0", "float32")->options.scale, 0.0);
+}
+
+TEST(PrecisionNameTest, Both) {
+  EXPECT_EQ(PrecisionName(Precision::kFloat64), "float64");
+  EXPECT_EQ(PrecisionName(Precision::kFloat32), "float32");
+}
+
+}  // namespace
+}  // namespace softlookup
