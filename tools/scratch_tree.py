@@ -29,17 +29,24 @@ class Error(Exception):
     """What the user should read."""
 
 
-def default_folder(name):
-    return pathlib.Path(tempfile.gettempdir()) / f"softlookup-{os.getuid()}-{name}"
+# Position-independent code serves tests and programs alike, so that each file
+# is compiled once; a fault may well leave an unused variable; and spoiled
+# objects have no business in the user's cache.
+BUILD_FLAGS = ["--force_pic", "--per_file_copt=.*@-Wno-error", "--disk_cache=",
+               "--nokeep_going"]
+
+
+def default_folder():
+    """One for both tools: they build the same things, one tool at a time."""
+    return pathlib.Path(tempfile.gettempdir()) / f"softlookup-faults-{os.getuid()}"
 
 
 class ScratchTree:
-    def __init__(self, source_root, folder, jobs=2, build_flags=()):
+    def __init__(self, source_root, folder, jobs=2):
         self.source_root = pathlib.Path(source_root)
         self.folder = pathlib.Path(folder)
         self.root = self.folder / "softlookup"
         self.jobs = jobs
-        self.build_flags = list(build_flags)
         self._lock = None
 
     def __enter__(self):
@@ -101,9 +108,9 @@ class ScratchTree:
         if command in ("build", "test"):
             line += ["--experimental_convenience_symlinks=ignore",
                      "--noshow_progress", "--color=no", "--curses=no",
-                     f"--jobs={self.jobs}", *self.build_flags]
+                     f"--jobs={self.jobs}", *BUILD_FLAGS]
         elif command in ("info", "cquery"):
-            line += self.build_flags
+            line += BUILD_FLAGS
         process = subprocess.Popen([*line, *arguments], cwd=self.root,
                                    stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, text=True,
