@@ -1,0 +1,52 @@
+// Attention in one pass over the keys, as fused kernels compute it.
+//
+// The keys come by in tiles. Each query keeps a running maximum m, the sum l
+// of its exponentials so far and the sum a of its exponentials times values;
+// a larger maximum rescales l and a by exp(m_old - m_new), and in the end the
+// output is a / l (the online softmax: Milakov and Gimelshein 2018). No row of
+// scores is ever stored. A tile with every entry masked is skipped whole; in
+// every other tile all scores are computed, masked ones too.
+//
+//   StreamingOptions options = {.query_tile = 16, .key_tile = 16};
+//   StreamingOutputs<double> out =
+//       StreamingAttention<double>(inputs, options).value();
+//   out.scores_computed        // about half of B H Tq Tk under a causal mask
+//
+// A query that sees no key ends with l = 0 and gets an output of zeros.
+// Written to be read, not to be fast. T is float or double.
+//
+// Source: the chapter, section 2, on the fused call and the half that a causal
+// kernel skips.
+#ifndef SOFTLOOKUP_EXPERIMENTS_STREAMING_ATTENTION_H_
+#define SOFTLOOKUP_EXPERIMENTS_STREAMING_ATTENTION_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "attention/attention.h"
+#include "base/tensor.h"
+
+namespace softlookup {
+
+struct StreamingOptions {
+  int64_t query_tile = 1;  // queries per tile, at least 1
+  int64_t key_tile = 1;    // keys per tile, at least 1
+};
+
+template <typename T>
+struct StreamingOutputs {
+  Tensor<T> output;             // [B, H, Tq, Dv]
+  int64_t scores_computed = 0;  // query-key products that were taken
+  int64_t tiles = 0;            // of all heads and batch entries
+  int64_t tiles_skipped = 0;    // with every entry masked
+};
+
+// Scale 1 / sqrt(D). InvalidArgument as CheckAttention gives it, for a bias,
+// and for a tile below 1.
+template <typename T>
+absl::StatusOr<StreamingOutputs<T>> StreamingAttention(
+    const AttentionInputs<T>& inputs, const StreamingOptions& options);
+
+}  // namespace softlookup
+
+#endif  // SOFTLOOKUP_EXPERIMENTS_STREAMING_ATTENTION_H_
