@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/types/span.h"
+#include "attention/matrix_product.h"
 #include "base/check.h"
 #include "base/shape.h"
 
@@ -33,16 +34,7 @@ Tensor<double> GaussianMatrix(RandomStream& stream, int64_t rows,
 }
 
 Tensor<double> MatrixProduct(const Tensor<double>& a, const Tensor<double>& b) {
-  SOFTLOOKUP_CHECK(
-      a.shape().size() == 2 && b.shape().size() == 2 && a.dim(1) == b.dim(0),
-      "matrices of shapes [m, k] and [k, n]");
-  Tensor<double> product({a.dim(0), b.dim(1)});
-  for (int64_t i = 0; i < a.dim(0); ++i) {
-    for (int64_t k = 0; k < a.dim(1); ++k) {
-      for (int64_t j = 0; j < b.dim(1); ++j) product(i, j) += a(i, k) * b(k, j);
-    }
-  }
-  return product;
+  return MatrixProduct<double>(a.view(), b.view());
 }
 
 Tensor<double> Transposed(const Tensor<double>& a) {

@@ -22,7 +22,8 @@ namespace softlookup {
 Tensor<double> GaussianMatrix(RandomStream& stream, int64_t rows,
                               int64_t columns, double standard_deviation);
 
-// A B, [m, n] from [m, k] and [k, n].
+// A B, [m, n] from [m, k] and [k, n]: attention/matrix_product.h for whole
+// tensors.
 Tensor<double> MatrixProduct(const Tensor<double>& a, const Tensor<double>& b);
 
 // A^T, [n, m] from [m, n].
