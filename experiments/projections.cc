@@ -163,6 +163,8 @@ Json MeasureWidths(const Projected& drawn) {
   widths["query_and_key_equal"] = accepted(kKeyWidth, kKeyWidth, kValueWidth);
   widths["query_and_key_different"] =
       accepted(kKeyWidth + 1, kKeyWidth, kValueWidth);
+  widths["query_and_key_different_refused"] =
+      1 - widths["query_and_key_different"].get<int>();
   Json free_width;
   int64_t refused = 0;
   for (const int64_t width : {int64_t{1}, kKeyWidth, kValueWidth, 4 * kWidth}) {

@@ -45,6 +45,7 @@ TEST(Projections, WidthsThatMustAgree) {
   const Json widths = Measure()["widths"];
   EXPECT_EQ(widths["query_and_key_equal"], 1);
   EXPECT_EQ(widths["query_and_key_different"], 0);
+  EXPECT_EQ(widths["query_and_key_different_refused"], 1);
   EXPECT_EQ(widths["value_widths_tried"].size(), 4u);
   EXPECT_EQ(widths["value_widths_refused"], 0);
   EXPECT_EQ(widths["output_width"], 6);

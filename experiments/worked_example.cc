@@ -46,7 +46,7 @@ ABSL_FLAG(int64_t, projection_draws, 200,
           "Drawn tokens and projections on which the formulas are tried.");
 ABSL_FLAG(int64_t, wide_width, 128,
           "Key width whose unscaled scores are compared with width 2.");
-ABSL_FLAG(int64_t, spread_scores, 500,
+ABSL_FLAG(int64_t, spread_scores, 2000,
           "Scores per replicate for the spread at the two widths.");
 ABSL_FLAG(int64_t, seed, 1, "Seed of every random stream.");
 
