@@ -3,30 +3,29 @@
 // The chapter, section 1: a table of three entries is asked for one of them,
 // first by equality (a hard lookup), then by the softmax of scaled dot
 // products (a soft one). Measured: both answers; the soft one as all scores
-// are multiplied by a factor c, from a plain average to the hard answer; and
-// both along a path of queries, where the hard answer stands still or jumps
-// while the soft one has a gradient at every point.
-#include <algorithm>
-#include <array>
+// are multiplied by a factor c, from a plain average to the hard answer; both
+// along a path of queries, where the hard answer stands still or jumps while
+// the soft one has a gradient at every point; and what gradient descent makes
+// of either. Before that, the scores that attention began with (introduction).
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <map>
-#include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "absl/flags/flag.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "attention/attention.h"
-#include "attention/reference/attention_reference.h"
 #include "base/elementary.h"
 #include "base/json.h"
 #include "base/status.h"
-#include "base/tensor.h"
+#include "experiments/alignment.h"
 #include "experiments/experiment.h"
+#include "experiments/json_text.h"
 #include "experiments/knobs.h"
+#include "experiments/lookup_learning.h"
+#include "experiments/lookup_table.h"
+#include "experiments/soft_lookup_measure.h"
 #include "experiments/table.h"
 
 // The knobs. The table itself is the chapter's listing.
@@ -38,366 +37,223 @@ ABSL_FLAG(int64_t, factors_per_decade, 24,
           "Factors c per power of ten in the sweep.");
 ABSL_FLAG(int64_t, path_steps, 400,
           "Queries on the path from -45 to 135 degrees.");
+ABSL_FLAG(int64_t, alignment_draws, 100,
+          "Drawn decoder and encoder states for the score functions.");
+ABSL_FLAG(int64_t, learning_draws, 10,
+          "Drawn tasks of learning where to look.");
+ABSL_FLAG(int64_t, learning_steps, 500,
+          "Steps of gradient descent for each of them.");
+ABSL_FLAG(int64_t, seed, 1, "Seed of every random stream.");
 
 namespace softlookup {
 namespace {
-
-using Vector2 = std::array<double, 2>;
-
-struct Entry {
-  std::string name;
-  Vector2 key;
-  Vector2 value;
-};
-
-const std::vector<Entry>& Entries() {
-  static const auto& entries = *new std::vector<Entry>{
-      {"pump", {1, 0}, {1, 0}},
-      {"valve", {0, 1}, {0, 2}},
-      {"tank", {1, 1}, {3, 3}},
-  };
-  return entries;
-}
-
-// The entries' keys or values as [1, 1, 3, 2].
-Tensor<double> Stack(Vector2 Entry::*member) {
-  std::vector<double> rows;
-  for (const Entry& entry : Entries()) {
-    for (const double x : entry.*member) rows.push_back(x);
-  }
-  return Tensor<double>({1, 1, static_cast<int64_t>(Entries().size()), 2},
-                        std::move(rows));
-}
-
-// A hard lookup by name: the value under an equal key, or nothing.
-std::optional<Vector2> HardLookup(const std::string& name) {
-  std::map<std::string, Vector2> table;
-  for (const Entry& entry : Entries()) table[entry.name] = entry.value;
-  const auto found = table.find(name);
-  if (found == table.end()) return std::nullopt;
-  return found->second;
-}
-
-// The hard limit of a soft lookup: the index of the key with the largest dot
-// product; the first of equals.
-size_t BestKey(const Vector2& query) {
-  const auto score = [&query](const Entry& entry) {
-    return query[0] * entry.key[0] + query[1] * entry.key[1];
-  };
-  const auto best = std::max_element(
-      Entries().begin(), Entries().end(),
-      [&score](const Entry& a, const Entry& b) { return score(a) < score(b); });
-  return static_cast<size_t>(best - Entries().begin());
-}
-
-struct SoftAnswer {
-  std::vector<double> weights;
-  Vector2 output;
-  // d(output_c)/d(query_x) at [c][x].
-  std::array<Vector2, 2> query_jacobian;
-  // Largest absolute entry of d(output_1)/d(keys), d(output_1)/d(values).
-  double key_gradient;
-  double value_gradient;
-};
-
-double LargestMagnitude(const Tensor<double>& tensor) {
-  double largest = 0;
-  for (const double x : tensor.elements()) {
-    largest = std::max(largest, std::abs(x));
-  }
-  return largest;
-}
-
-// softmax(factor q K^T / sqrt(2)) V and its derivatives.
-absl::StatusOr<SoftAnswer> SoftLookup(const Vector2& query, double factor) {
-  const Tensor<double> q({1, 1, 1, 2}, {query[0], query[1]});
-  const Tensor<double> keys = Stack(&Entry::key);
-  const Tensor<double> values = Stack(&Entry::value);
-  const AttentionInputs<double> inputs = {.query = q.view(),
-                                          .key = keys.view(),
-                                          .value = values.view(),
-                                          .bias = std::nullopt,
-                                          .mask = {}};
-  const AttentionOptions options = {.scale = factor / std::sqrt(2.0),
-                                    .fully_masked = FullyMasked::kZero,
-                                    .weights = true};
-  SOFTLOOKUP_ASSIGN_OR_RETURN(const AttentionOutputs<double> outputs,
-                              reference::AttentionForward(inputs, options));
-  SoftAnswer answer;
-  answer.weights = outputs.weights->elements();
-  answer.output = {outputs.output[0], outputs.output[1]};
-  for (int component = 0; component < 2; ++component) {
-    Tensor<double> selector({1, 1, 1, 2});
-    selector[component] = 1;
-    SOFTLOOKUP_ASSIGN_OR_RETURN(
-        const AttentionGradients<double> gradients,
-        reference::AttentionBackward<double>(inputs, options,
-                                             std::as_const(selector).view()));
-    answer.query_jacobian[component] = {gradients.query[0], gradients.query[1]};
-    answer.key_gradient = LargestMagnitude(gradients.key);
-    answer.value_gradient = LargestMagnitude(gradients.value);
-  }
-  return answer;
-}
-
-double Distance(const Vector2& a, const Vector2& b) {
-  return std::max(std::abs(a[0] - b[0]), std::abs(a[1] - b[1]));
-}
-
-// What is looked up, for whoever draws it.
-Json DescribeEntries() {
-  Json entries = Json::array();
-  for (const Entry& entry : Entries()) {
-    entries.push_back(
-        {{"name", entry.name}, {"key", entry.key}, {"value", entry.value}});
-  }
-  return entries;
-}
-
-Json MeasureHard() {
-  const std::optional<Vector2> hit = HardLookup("tank");
-  const std::optional<Vector2> miss = HardLookup("gauge");
-  Json hard;
-  hard["hit"] = {{"query", "tank"}, {"found", hit.has_value() ? 1 : 0}};
-  if (hit.has_value()) hard["hit"]["value"] = *hit;
-  hard["miss"] = {{"query", "gauge"}, {"found", miss.has_value() ? 1 : 0}};
-  return hard;
-}
-
-absl::StatusOr<Json> MeasureSoft(const Vector2& query) {
-  SOFTLOOKUP_ASSIGN_OR_RETURN(const SoftAnswer answer, SoftLookup(query, 1));
-  double sum = 0;
-  for (const double weight : answer.weights) sum += weight;
-  Json soft;
-  soft["weights"] = answer.weights;
-  soft["output"] = answer.output;
-  soft["smallest_weight"] =
-      *std::min_element(answer.weights.begin(), answer.weights.end());
-  soft["weight_sum_deviation"] = std::abs(sum - 1);
-  return soft;
-}
-
-absl::StatusOr<Json> MeasureFactors(const Vector2& query, double largest,
-                                    int64_t per_decade) {
-  // c = 0, then from 0.01 up in equal ratios, so that every decade (1 and 10
-  // among them) is met exactly.
-  std::vector<double> factors = {0};
-  for (int64_t step = 0;; ++step) {
-    const double decade = Pow(10.0, static_cast<double>(step / per_decade) - 2);
-    const double within = Pow(10.0, static_cast<double>(step % per_decade) /
-                                        static_cast<double>(per_decade));
-    const double factor = step % per_decade == 0
-                              ? std::round(decade * 100) / 100
-                              : decade * within;
-    if (factor > largest) break;
-    factors.push_back(factor);
-  }
-  const Vector2& hard = Entries()[BestKey(query)].value;
-  Vector2 mean = {0, 0};
-  for (const Entry& entry : Entries()) {
-    for (int c = 0; c < 2; ++c) {
-      mean[c] += entry.value[c] / static_cast<double>(Entries().size());
-    }
-  }
-  Json sweep = Json::array();
-  for (const double factor : factors) {
-    SOFTLOOKUP_ASSIGN_OR_RETURN(const SoftAnswer answer,
-                                SoftLookup(query, factor));
-    sweep.push_back({{"factor", factor},
-                     {"weights", answer.weights},
-                     {"output", answer.output},
-                     {"distance_to_hard", Distance(answer.output, hard)},
-                     {"distance_to_mean", Distance(answer.output, mean)}});
-  }
-  SOFTLOOKUP_ASSIGN_OR_RETURN(const SoftAnswer ten, SoftLookup(query, 10));
-  Json factor;
-  factor["ten"] = {{"weights", ten.weights}, {"output", ten.output}};
-  factor["hard_output"] = hard;
-  factor["mean_output"] = mean;
-  factor["zero"] = sweep.front();
-  for (const Json& weight : sweep.front()["weights"]) {
-    factor["zero"]["weight_deviations"].push_back(std::abs(
-        weight.get<double>() - 1.0 / static_cast<double>(Entries().size())));
-  }
-  factor["largest"] = sweep.back();
-  factor["sweep"] = std::move(sweep);
-  return factor;
-}
-
-absl::StatusOr<Json> MeasurePath(int64_t steps) {
-  constexpr double kPi = 3.141592653589793;
-  // Central differences with this step have a truncation error of about
-  // step^2 and a rounding error of about 1e-16 / step: together near 1e-10.
-  constexpr double kDifferenceStep = 1e-5;
-  const auto query_at = [](double angle) {
-    return Vector2{std::sqrt(2.0) * Cos(angle), std::sqrt(2.0) * Sin(angle)};
-  };
-  Json degrees = Json::array();
-  Json hard_outputs = Json::array();
-  Json soft_outputs = Json::array();
-  int64_t hard_still = 0;
-  int64_t hard_jumps = 0;
-  double smallest_jump = HUGE_VAL;
-  double largest_soft_step = 0;
-  double smallest_soft_slope = HUGE_VAL;
-  double slope_deviation = 0;
-  std::optional<Vector2> previous_hard;
-  std::optional<Vector2> previous_soft;
-  for (int64_t step = 0; step < steps; ++step) {
-    const double angle =
-        kPi *
-        (static_cast<double>(step) / static_cast<double>(steps - 1) - 0.25);
-    const Vector2 query = query_at(angle);
-    const Vector2& hard = Entries()[BestKey(query)].value;
-    SOFTLOOKUP_ASSIGN_OR_RETURN(const SoftAnswer soft, SoftLookup(query, 1));
-    SOFTLOOKUP_ASSIGN_OR_RETURN(
-        const SoftAnswer ahead,
-        SoftLookup(query_at(angle + kDifferenceStep), 1));
-    SOFTLOOKUP_ASSIGN_OR_RETURN(
-        const SoftAnswer behind,
-        SoftLookup(query_at(angle - kDifferenceStep), 1));
-    const Vector2 direction = {-query[1], query[0]};  // d(query)/d(angle)
-    double slope_size = 0;
-    for (int c = 0; c < 2; ++c) {
-      const double slope = soft.query_jacobian[c][0] * direction[0] +
-                           soft.query_jacobian[c][1] * direction[1];
-      const double difference =
-          (ahead.output[c] - behind.output[c]) / (2 * kDifferenceStep);
-      slope_deviation = std::max(slope_deviation, std::abs(slope - difference));
-      slope_size = std::max(slope_size, std::abs(slope));
-    }
-    smallest_soft_slope = std::min(smallest_soft_slope, slope_size);
-    if (previous_hard.has_value()) {
-      const double jump = Distance(hard, *previous_hard);
-      if (jump == 0) {
-        ++hard_still;
-      } else {
-        ++hard_jumps;
-        smallest_jump = std::min(smallest_jump, jump);
-      }
-      largest_soft_step =
-          std::max(largest_soft_step, Distance(soft.output, *previous_soft));
-    }
-    previous_hard = hard;
-    previous_soft = soft.output;
-    degrees.push_back(angle * 180 / kPi);
-    hard_outputs.push_back(hard);
-    soft_outputs.push_back(soft.output);
-  }
-  Json path;
-  path["steps"] = steps - 1;
-  path["hard_steps_without_change"] = hard_still;
-  path["hard_jumps"] = hard_jumps;
-  path["hard_smallest_jump"] = smallest_jump;
-  path["soft_largest_step"] = largest_soft_step;
-  path["soft_smallest_slope"] = smallest_soft_slope;
-  path["soft_slope_against_difference"] = slope_deviation;
-  path["degrees"] = std::move(degrees);
-  path["hard_outputs"] = std::move(hard_outputs);
-  path["soft_outputs"] = std::move(soft_outputs);
-  return path;
-}
-
-// What a step of gradient descent has to work with at the query itself.
-absl::StatusOr<Json> MeasureGradients(const Vector2& query) {
-  constexpr double kStep = 1e-6;
-  double hard_slope = 0;
-  for (int c = 0; c < 2; ++c) {
-    Vector2 ahead = query;
-    Vector2 behind = query;
-    ahead[c] += kStep;
-    behind[c] -= kStep;
-    hard_slope =
-        std::max(hard_slope, Distance(Entries()[BestKey(ahead)].value,
-                                      Entries()[BestKey(behind)].value) /
-                                 (2 * kStep));
-  }
-  SOFTLOOKUP_ASSIGN_OR_RETURN(const SoftAnswer soft, SoftLookup(query, 1));
-  Json gradients;
-  gradients["hard_query"] = hard_slope;
-  gradients["soft_query"] = std::max(std::abs(soft.query_jacobian[1][0]),
-                                     std::abs(soft.query_jacobian[1][1]));
-  gradients["soft_keys"] = soft.key_gradient;
-  gradients["soft_values"] = soft.value_gradient;
-  return gradients;
-}
 
 absl::StatusOr<ExperimentRun> Run() {
   const Vector2 query = {absl::GetFlag(FLAGS_query_x),
                          absl::GetFlag(FLAGS_query_y)};
   const double largest = absl::GetFlag(FLAGS_largest_factor);
   const int64_t per_decade = absl::GetFlag(FLAGS_factors_per_decade);
-  const int64_t steps = absl::GetFlag(FLAGS_path_steps);
+  const int64_t path_steps = absl::GetFlag(FLAGS_path_steps);
+  const int64_t alignment_draws = absl::GetFlag(FLAGS_alignment_draws);
+  const int64_t learning_draws = absl::GetFlag(FLAGS_learning_draws);
+  const int64_t learning_steps = absl::GetFlag(FLAGS_learning_steps);
+  const int64_t seed = absl::GetFlag(FLAGS_seed);
   SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("query_x", query[0], -1e3, 1e3));
   SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("query_y", query[1], -1e3, 1e3));
   SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("largest_factor", largest, 1.0, 1e9));
   SOFTLOOKUP_RETURN_IF_ERROR(
       CheckKnob("factors_per_decade", per_decade, 1, 1000));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("path_steps", steps, 2, 100000));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("path_steps", path_steps, 2, 100000));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckKnob("alignment_draws", alignment_draws, 1, 1000000));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckKnob("learning_draws", learning_draws, 1, 100000));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckKnob("learning_steps", learning_steps, 1, 100000));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("seed", seed, 0, INT64_MAX));
+  const uint64_t stream_seed = static_cast<uint64_t>(seed);
 
   ExperimentRun run;
-  run.results["entries"] = DescribeEntries();
-  run.results["hard"] = MeasureHard();
-  SOFTLOOKUP_ASSIGN_OR_RETURN(run.results["soft"], MeasureSoft(query));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(run.results["factor"],
+  Json& results = run.results;
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      results["alignment"],
+      MeasureAlignment({.draws = alignment_draws, .seed = stream_seed}));
+  results["entries"] = DescribeEntries();
+  results["hard"] = MeasureHard();
+  SOFTLOOKUP_ASSIGN_OR_RETURN(results["soft"], MeasureSoft(query));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(results["factor"],
                               MeasureFactors(query, largest, per_decade));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(run.results["gradients"],
-                              MeasureGradients(query));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(run.results["path"], MeasurePath(steps));
+  results["overflow"] = MeasureOverflow(query);
+  SOFTLOOKUP_ASSIGN_OR_RETURN(results["gradients"], MeasureGradients(query));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(results["path"], MeasurePath(path_steps));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(results["learning"],
+                              MeasureLookupLearning({.draws = learning_draws,
+                                                     .steps = learning_steps,
+                                                     .seed = stream_seed}));
   return run;
 }
 
-// "(1.759, 2.007)".
-std::string Tuple(const Json& numbers) {
-  std::string text = "(";
-  for (const Json& number : numbers) {
-    absl::StrAppend(&text, text.size() > 1 ? ", " : "",
-                    Fixed(number.get<double>(), 3));
-  }
-  return text + ")";
+void PrintLine(const std::string& line) { std::puts(line.c_str()); }
+void PrintTable(const Table& table) {
+  std::fputs(table.ToString().c_str(), stdout);
 }
 
-void Print(const ExperimentRun& run) {
-  const Json& results = run.results;
-  Table lookups({"lookup", "query", "weights (pump, valve, tank)", "answer"});
-  lookups.AddRow({"hard, hit", "\"tank\"", "one exact match",
-                  Tuple(results["hard"]["hit"]["value"])});
-  lookups.AddRow({"hard, miss", "\"gauge\"", "none", "not found"});
-  lookups.AddRow({"soft", "the flags' vector",
-                  Tuple(results["soft"]["weights"]),
-                  Tuple(results["soft"]["output"])});
-  std::fputs(lookups.ToString().c_str(), stdout);
+// "4.760 (3.1 to 5.2)" of {"mean", "range"}.
+std::string MeanText(const Json& effect) {
+  return absl::StrCat(NumberText(effect["mean"]), " (",
+                      NumberText(effect["range"][0]), " to ",
+                      NumberText(effect["range"][1]), ")");
+}
 
-  std::puts("\nAll scores multiplied by c:");
-  Table factors({"c", "weights", "answer", "distance to hard"});
-  const Json& sweep = results["factor"]["sweep"];
-  for (size_t i = 0; i < sweep.size(); ++i) {
-    const double factor = sweep[i]["factor"].get<double>();
+void PrintAlignment(const Json& alignment) {
+  const Json& sizes = alignment["sizes"];
+  PrintLine(
+      "Where it began: scores between a decoder's state and an "
+      "encoder's positions");
+  PrintLine(absl::StrCat("(", NumberText(alignment["draws"]), " draws of ",
+                         NumberText(sizes["decoder_steps"]), " decoder and ",
+                         NumberText(sizes["positions"]),
+                         " encoder states of width ",
+                         NumberText(sizes["width"]), ")."));
+  Table scores({"score", "from its formula", "from linearity in s",
+                "largest rank of all scores"});
+  scores.AddRow({"additive, v.tanh(W s + U h)",
+                 NumberText(alignment["from_formula"]["additive"], 2),
+                 NumberText(alignment["from_linearity"]["additive"]["mean"], 2),
+                 NumberText(alignment["largest_rank"]["additive"])});
+  scores.AddRow({"dot, s.h", NumberText(alignment["from_formula"]["dot"], 2),
+                 NumberText(alignment["from_linearity"]["dot"], 2),
+                 NumberText(alignment["largest_rank"]["dot"])});
+  scores.AddRow({"bilinear, s.W h",
+                 NumberText(alignment["from_formula"]["bilinear"], 2),
+                 NumberText(alignment["from_linearity"]["bilinear"], 2),
+                 NumberText(alignment["largest_rank"]["bilinear"])});
+  PrintTable(scores);
+  PrintLine(
+      "The multiplicative scores of all pairs are one matrix product: "
+      "linear in s, of rank");
+  PrintLine("at most the width. The additive score is neither.");
+  const Json& context = alignment["context"];
+  PrintLine(absl::StrCat(
+      "The context vector is the weighted sum of the encoder states within ",
+      NumberText(context["from_weighted_sum"], 2), "."));
+  PrintLine(absl::StrCat("Its weights change with the decoder's state, by ",
+                         MeanText(context["weight_change_by_decoder_state"]),
+                         ".\n"));
+}
+
+void PrintLookups(const Json& results) {
+  const Json& soft = results["soft"];
+  PrintLine("A table of three entries:");
+  Table entries({"entry", "key", "value", "score q.k", "over sqrt(2)"});
+  for (size_t j = 0; j < results["entries"].size(); ++j) {
+    const Json& entry = results["entries"][j];
+    entries.AddRow({entry["name"].get<std::string>(),
+                    TupleText(entry["key"], 0), TupleText(entry["value"], 0),
+                    NumberText(soft["scores"][j]),
+                    NumberText(soft["scaled_scores"][j])});
+  }
+  PrintTable(entries);
+  PrintLine("");
+  const Json& hard = results["hard"];
+  Table lookups({"lookup", "query", "weights (pump, valve, tank)", "answer"});
+  lookups.AddRow({"hard, hit", hard["hit"]["query"].dump(), "one exact match",
+                  TupleText(hard["hit"]["value"], 0)});
+  lookups.AddRow(
+      {"hard, miss", hard["miss"]["query"].dump(), "none", "not found"});
+  lookups.AddRow({"soft", TupleText(soft["query"], 1),
+                  TupleText(soft["weights"]), TupleText(soft["output"])});
+  lookups.AddRow({"soft, no equal key",
+                  TupleText(soft["partial_match"]["query"], 1),
+                  TupleText(soft["partial_match"]["weights"]),
+                  TupleText(soft["partial_match"]["output"])});
+  PrintTable(lookups);
+  PrintLine(absl::StrCat("Names that are nearly in the table and found: ",
+                         NumberText(hard["near_misses"]["found"]), " of ",
+                         hard["near_misses"]["queries"].size(), "."));
+  PrintLine(absl::StrCat(
+      "Better matches with a smaller weight, over ",
+      NumberText(soft["order"]["queries"]), " queries: ",
+      NumberText(soft["order"]["violations"]), " (with scores reversed: ",
+      NumberText(soft["order"]["violations_with_reversed_scores"]), ")."));
+}
+
+void PrintFactors(const Json& results) {
+  PrintLine("\nAll scores multiplied by c:");
+  Table factors(
+      {"c", "weights", "answer", "distance to hard", "distance to mean"});
+  for (const Json& point : results["factor"]["sweep"]) {
+    const double factor = point["factor"].get<double>();
     // Whole decades only; the file has the rest.
     const double decade = factor > 0 ? Log(factor) / Log(10.0) : 0;
     if (std::abs(decade - std::round(decade)) > 1e-9) continue;
-    factors.AddRow({absl::StrCat(factor), Tuple(sweep[i]["weights"]),
-                    Tuple(sweep[i]["output"]),
-                    Fixed(sweep[i]["distance_to_hard"].get<double>(), 3)});
+    factors.AddRow({absl::StrCat(factor), TupleText(point["weights"]),
+                    TupleText(point["output"]),
+                    NumberText(point["distance_to_hard"]),
+                    NumberText(point["distance_to_mean"])});
   }
-  std::fputs(factors.ToString().c_str(), stdout);
+  PrintTable(factors);
+  const Json& overflow = results["overflow"];
+  PrintLine(
+      absl::StrCat("At c = ", NumberText(overflow["factor"], 0),
+                   " the exponentials overflow: weights that are not finite ",
+                   NumberText(overflow["not_finite_without_subtraction"])));
+  PrintLine(absl::StrCat(
+      "of 3, or ", NumberText(overflow["not_finite_with_subtraction"]),
+      " when the largest score is subtracted first (which at c = 1"));
+  PrintLine(absl::StrCat(
+      "changes no weight by more than ",
+      NumberText(overflow["change_by_subtraction_at_factor_1"], 2), ")."));
+}
 
+void PrintGradients(const Json& results) {
   const Json& path = results["path"];
   const Json& gradients = results["gradients"];
-  std::puts("\nWhat gradient descent has to work with:");
+  PrintLine("\nWhat gradient descent has to work with:");
   Table slopes({"", "hard", "soft"});
-  slopes.AddRow({"slope at the query",
-                 Fixed(gradients["hard_query"].get<double>(), 3),
-                 Fixed(gradients["soft_query"].get<double>(), 3)});
+  slopes.AddRow({"largest slope in the query",
+                 NumberText(gradients["hard_query"]),
+                 NumberText(gradients["soft_query"])});
+  slopes.AddRow({"in the keys", "", NumberText(gradients["soft_keys"])});
+  slopes.AddRow({"in the values", "", NumberText(gradients["soft_values"])});
   slopes.AddRow({"steps of the path without any change",
-                 absl::StrCat(path["hard_steps_without_change"].get<int64_t>(),
-                              " of ", path["steps"].get<int64_t>()),
-                 "0"});
+                 absl::StrCat(NumberText(path["hard_steps_without_change"]),
+                              " of ", NumberText(path["steps"])),
+                 absl::StrCat(NumberText(path["soft_steps_without_change"]),
+                              " of ", NumberText(path["steps"]))});
   slopes.AddRow(
-      {"largest step of the path",
-       absl::StrCat("a jump, ", path["hard_jumps"].get<int64_t>(), " of them"),
-       Fixed(path["soft_largest_step"].get<double>(), 4)});
-  std::fputs(slopes.ToString().c_str(), stdout);
+      {"other steps of the path",
+       absl::StrCat(NumberText(path["hard_jumps"]), " jumps of at least ",
+                    NumberText(path["hard_smallest_jump"])),
+       absl::StrCat("at most ", NumberText(path["soft_largest_step"], 4))});
+  PrintTable(slopes);
+
+  const Json& learning = results["learning"];
+  PrintLine(absl::StrCat(
+      "\nLearning where to look: ", NumberText(learning["steps"]),
+      " steps of descent on W_Q and W_K, ", NumberText(learning["tokens"]),
+      " tokens that each want the next"));
+  PrintLine(absl::StrCat("one's value; mean (range) over ",
+                         NumberText(learning["draws"]), " draws."));
+  Table learned({"", "hard", "soft"});
+  learned.AddRow({"gradient of W_Q, W_K at the start",
+                  MeanText(learning["hard_query_or_key_gradient"]),
+                  MeanText(learning["soft_query_or_key_gradient"])});
+  learned.AddRow({"loss, last over first",
+                  MeanText(learning["hard_loss_last_over_first"]),
+                  MeanText(learning["soft_loss_last_over_first"])});
+  learned.AddRow({"weight on the wanted token, first", "",
+                  MeanText(learning["soft_weight_on_wanted_before"])});
+  learned.AddRow({"weight on the wanted token, last", "",
+                  MeanText(learning["soft_weight_on_wanted_after"])});
+  PrintTable(learned);
+}
+
+void Print(const ExperimentRun& run) {
+  PrintAlignment(run.results["alignment"]);
+  PrintLookups(run.results);
+  PrintFactors(run.results);
+  PrintGradients(run.results);
 }
 
 }  // namespace

@@ -1,0 +1,43 @@
+// Small matrices in experiments: draw, multiply, compare, write as JSON.
+//
+//   RandomStream stream(seed, "projections");
+//   const Tensor<double> w = GaussianMatrix(stream, 6, 3, 1 / std::sqrt(6.0));
+//   const Tensor<double> q = MatrixProduct(x, w);          // [T, 6] [6, 3]
+//   results["queries"] = NestedLists(q);
+//
+// Sums run in index order, so that the bits are the same everywhere.
+#ifndef SOFTLOOKUP_EXPERIMENTS_MATRIX_H_
+#define SOFTLOOKUP_EXPERIMENTS_MATRIX_H_
+
+#include <cstdint>
+
+#include "base/json.h"
+#include "base/random.h"
+#include "base/tensor.h"
+
+namespace softlookup {
+
+// [rows, columns] of independent normals with mean 0 and this standard
+// deviation.
+Tensor<double> GaussianMatrix(RandomStream& stream, int64_t rows,
+                              int64_t columns, double standard_deviation);
+
+// A B, [m, n] from [m, k] and [k, n]: attention/matrix_product.h for whole
+// tensors.
+Tensor<double> MatrixProduct(const Tensor<double>& a, const Tensor<double>& b);
+
+// A^T, [n, m] from [m, n].
+Tensor<double> Transposed(const Tensor<double>& a);
+
+// A tensor of any rank as nested lists.
+Json NestedLists(const Tensor<double>& tensor);
+
+// The largest |x|; NaN if there is one.
+double LargestMagnitude(const Tensor<double>& tensor);
+
+// The largest |a - b| over tensors of one shape; NaN if there is one.
+double LargestDifference(const Tensor<double>& a, const Tensor<double>& b);
+
+}  // namespace softlookup
+
+#endif  // SOFTLOOKUP_EXPERIMENTS_MATRIX_H_

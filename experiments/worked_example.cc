@@ -1,0 +1,131 @@
+// The worked example: three tokens, width 2, forward and backward by hand.
+//
+// The chapter, section 3, complete: every score, exponential, weight and
+// output with and without the causal mask and the scale; the mirrored rows;
+// where the outputs lie among the values; the backward pass of one output
+// component with every intermediate value, confirmed by the reference, by
+// complex step, by finite differences and by PyTorch's autograd. Then the
+// rules that it shows once, on drawn inputs: the gradient of a row and the
+// three projections (section 2).
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <tuple>
+
+#include "absl/flags/flag.h"
+#include "absl/status/statusor.h"
+#include "base/json.h"
+#include "base/status.h"
+#include "experiments/experiment.h"
+#include "experiments/knobs.h"
+#include "experiments/matrix_knob.h"
+#include "experiments/projections.h"
+#include "experiments/row_rule.h"
+#include "experiments/score_spread.h"
+#include "experiments/worked_example_backward.h"
+#include "experiments/worked_example_forward.h"
+#include "experiments/worked_example_geometry.h"
+#include "experiments/worked_example_print.h"
+
+// The knobs.
+ABSL_FLAG(std::string, queries, "1 0; 0 1; 1 1",
+          "Queries of the three tokens, one row each.");
+ABSL_FLAG(std::string, keys, "1 0; 0 1; 1 1",
+          "Keys of the three tokens, one row each.");
+ABSL_FLAG(std::string, values, "1 0; 0 2; 3 3",
+          "Values of the three tokens, one row each; not on one line.");
+ABSL_FLAG(int64_t, loss_token, 3,
+          "The backward pass is of this token's output, 1 to 3.");
+ABSL_FLAG(int64_t, loss_component, 2,
+          "The backward pass is of this output component, 1 or 2.");
+ABSL_FLAG(int64_t, hull_draws, 10000,
+          "Drawn queries and keys that try to leave the values' hull.");
+ABSL_FLAG(int64_t, rule_rows, 1000,
+          "Drawn rows on which the gradient rule is tried.");
+ABSL_FLAG(int64_t, projection_draws, 200,
+          "Drawn tokens and projections on which the formulas are tried.");
+ABSL_FLAG(int64_t, wide_width, 128,
+          "Key width whose unscaled scores are compared with width 2.");
+ABSL_FLAG(int64_t, spread_scores, 2000,
+          "Scores per replicate for the spread at the two widths.");
+ABSL_FLAG(int64_t, seed, 1, "Seed of every random stream.");
+
+namespace softlookup {
+namespace {
+
+// Unscaled scores then stay below 200, whose exponential is finite.
+constexpr double kLargestEntry = 10;
+
+absl::StatusOr<WorkedExample> ReadExample() {
+  WorkedExample example;
+  for (const auto& [flag, text, matrix] :
+       {std::tuple("queries", absl::GetFlag(FLAGS_queries), &example.query),
+        std::tuple("keys", absl::GetFlag(FLAGS_keys), &example.key),
+        std::tuple("values", absl::GetFlag(FLAGS_values), &example.value)}) {
+    SOFTLOOKUP_ASSIGN_OR_RETURN(
+        *matrix, ParseMatrixKnob(flag, text, kExampleTokens, kExampleWidth,
+                                 kLargestEntry));
+  }
+  return example;
+}
+
+absl::StatusOr<ExperimentRun> Run() {
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const WorkedExample example, ReadExample());
+  const ExampleLoss loss = {.token = absl::GetFlag(FLAGS_loss_token),
+                            .component = absl::GetFlag(FLAGS_loss_component)};
+  const int64_t hull_draws = absl::GetFlag(FLAGS_hull_draws);
+  const int64_t rule_rows = absl::GetFlag(FLAGS_rule_rows);
+  const int64_t projection_draws = absl::GetFlag(FLAGS_projection_draws);
+  const int64_t wide_width = absl::GetFlag(FLAGS_wide_width);
+  const int64_t spread_scores = absl::GetFlag(FLAGS_spread_scores);
+  const int64_t seed = absl::GetFlag(FLAGS_seed);
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckKnob("loss_token", loss.token, 1, kExampleTokens));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckKnob("loss_component", loss.component, 1, kExampleWidth));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("hull_draws", hull_draws, 1, 10000000));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("rule_rows", rule_rows, 1, 10000000));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckKnob("projection_draws", projection_draws, 1, 10000000));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("wide_width", wide_width, 1, 65536));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckKnob("spread_scores", spread_scores, 2, 1000000));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("seed", seed, 0, INT64_MAX));
+  const uint64_t stream_seed = static_cast<uint64_t>(seed);
+
+  ExperimentRun run;
+  SOFTLOOKUP_ASSIGN_OR_RETURN(run.results, MeasureForward(example));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      run.results["geometry"],
+      MeasureGeometry(example, {.draws = hull_draws, .seed = stream_seed}));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(run.results["backward"],
+                              MeasureBackward(example, loss));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      run.results["row_rule"],
+      MeasureRowRule({.rows = rule_rows, .seed = stream_seed}));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      run.results["projections"],
+      MeasureProjections({.draws = projection_draws, .seed = stream_seed}));
+  run.results["score_spread"] =
+      MeasureScoreSpread({.widths = {kExampleWidth, wide_width},
+                          .scores = spread_scores,
+                          .seed = stream_seed});
+  return run;
+}
+
+void Print(const ExperimentRun& run) {
+  std::fputs(DescribeWorkedExample(run.results).c_str(), stdout);
+}
+
+}  // namespace
+}  // namespace softlookup
+
+int main(int argc, char** argv) {
+  return softlookup::ExperimentMain(
+      argc, argv,
+      {.name = "worked_example",
+       .question = "What does every number of attention on three tokens come "
+                   "from, forward and backward?",
+       .run = softlookup::Run,
+       .print = softlookup::Print});
+}
