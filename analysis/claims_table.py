@@ -14,7 +14,7 @@ from analysis.page_parts import (
     verdict_class,
     verdict_html,
 )
-from analysis.template import ours_text
+from analysis.template import number_text, ours_text
 
 _COLUMNS = (
     Text("claim", "论断"),
@@ -58,10 +58,15 @@ def _cell(column: Text, content: str) -> str:
 def _ours(claim: Claim) -> str:
     if claim.judged.ours is None:
         return _NONE.html()
-    text = escape(ours_text(claim.judged))
+    deviation = claim.kind == "identity"
+    text = escape(
+        number_text(claim.judged.ours, ".3g")
+        if deviation
+        else ours_text(claim.judged)
+    )
     if len(text) <= _SHORT:
         text = f'<span class="short">{text}</span>'
-    if claim.kind == "identity":
+    if deviation:
         return _DEVIATION.html() + text
     return text
 

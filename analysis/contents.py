@@ -89,9 +89,7 @@ def parse(source: str) -> Contents:
         if isinstance(statement, ast.Assign)
         and isinstance(statement.targets[0], ast.Name)
     }
-    overview, sections = _take(
-        lists, "contents.bzl", "OVERVIEW", "SECTIONS"
-    )
+    overview, sections = _take(lists, "contents.bzl", "OVERVIEW", "SECTIONS")
     return Contents(
         overview=[_figure(entry, "the overview") for entry in overview],
         sections=[_section(entry) for entry in sections],

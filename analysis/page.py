@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
-from analysis import claims_table, contents, coverage, files, page_parts
+from analysis import claims_table, contents, coverage, files, page_parts, svg
 from analysis.agreement import UnknownAgreement
 from analysis.contents import Contents, ContentsError, FigureEntry
 from analysis.language import Text
@@ -74,7 +74,13 @@ def build(
     if paragraphs is not None:
         links += [("coverage", COVERAGE)]
     links += [("provenance", PROVENANCE)]
-    parts = [_head(style), _intro(links)]
+    drawings = [
+        drawing
+        for figure in panels.values()
+        for drawn in figure.values()
+        for drawing in drawn
+    ]
+    parts = [_head(style), svg.shared_glyphs(drawings), _intro(links)]
     parts.append(page_parts.tiles_html(claims))
     parts.append(claims_table.exceptions_html(claims))
     numbers = {
@@ -164,7 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 for name, path in files.parse_pairs("results", options.results)
             },
             panels={
-                name: read_json(path)
+                name: page_parts.read_panels(read_json(path))
                 for name, path in files.parse_pairs("panels", options.panels)
             },
             style=Path(options.style).read_text(encoding="utf-8"),

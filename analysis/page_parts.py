@@ -20,7 +20,7 @@ from analysis.ledger import (
 from analysis.template import fill
 from analysis.verified import Verified
 
-Panels = Mapping[str, Sequence[Mapping[str, Any]]]  # by language
+Panels = Mapping[str, Sequence[svg.Drawing]]  # by language
 
 _FIGURE = Text("Figure", "图")
 _CHAPTER_FIGURE = Text("the chapter's figure {}", "对应书中图 {}")
@@ -59,6 +59,14 @@ def claim_link(claim_id: str) -> str:
     return f'<a href="#{claim_anchor(claim_id)}"><code>{escape(claim_id)}</code></a>'
 
 
+def read_panels(document: Mapping[str, Any]) -> Panels:
+    """The panels of a figure, from what its program wrote."""
+    return {
+        language: [svg.Drawing(**panel) for panel in document[language]]
+        for language in LANGUAGES
+    }
+
+
 def figure_html(
     entry: FigureEntry,
     number: int,
@@ -68,9 +76,9 @@ def figure_html(
     """A figure: its panels in both languages and its caption."""
     parts = [f'<figure id="figure-{entry.name}">']
     for language in LANGUAGES:
-        parts.append(f'<div class="panels" lang="{TAGS[language]}">')
-        for index, panel in enumerate(panels[language]):
-            drawing = svg.Drawing(**panel)
+        three = " three" if len(panels[language]) == 3 else ""
+        parts.append(f'<div class="panels{three}" lang="{TAGS[language]}">')
+        for index, drawing in enumerate(panels[language]):
             parts.append(
                 svg.inline(drawing, f"{entry.name}-{language}-{index}-")
             )

@@ -10,7 +10,7 @@ from pathlib import Path
 from analysis import claims_table, contents, coverage, page, page_parts
 from analysis.ledger import count_verdicts, join_claims
 from analysis.testing import document, example, ledger
-from analysis.verified import ResultError
+from analysis.verified import ResultError, Verified
 
 _CONTENTS = '''"""Sections."""
 
@@ -37,7 +37,13 @@ SECTIONS = [
     },
 ]
 '''
-_PANEL = {"width": 3, "height": 2, "body": '<g id="g"/>', "description": "d"}
+_PANEL = {
+    "width": 3,
+    "height": 2,
+    "body": '<g id="g"/>',
+    "description": "d",
+    "glyphs": {"glyph-a": 'd="1"'},
+}
 _PANELS = {
     "all": {"en": [_PANEL], "zh": [_PANEL]},
     "curve": {"en": [_PANEL], "zh": [_PANEL, _PANEL]},
@@ -62,7 +68,10 @@ def build(
         ledger=ledger() if rows is None else rows,
         paragraphs=paragraphs,
         inputs=example() if inputs is None else inputs,
-        panels=_PANELS if panels is None else panels,
+        panels={
+            name: page_parts.read_panels(figure)
+            for name, figure in (_PANELS if panels is None else panels).items()
+        },
         style="",
     )
 
@@ -161,6 +170,9 @@ class Build(unittest.TestCase):
         self.assertIn("the chapter's figure 6.9", html)
         self.assertIn("对应书中图 6.9", html)
 
+    def test_glyphs_once(self):
+        self.assertEqual(build().count('id="glyph-a"'), 1)
+
     def test_knobs(self):
         html = build()
         for flag in ("--keys=16", "--scaled=true", "--width=2.5"):
@@ -223,6 +235,28 @@ class Filter(unittest.TestCase):
             self.assertEqual(html.count(f'<tbody class="{group}">'), 1)
             self.assertEqual(html.count(f'id="show-{group}"'), 1)
             self.assertIn(f"tbody:not(.{group})", html)
+
+
+class Ours(unittest.TestCase):
+    def test_a_deviation_says_so(self):
+        rows, changed = ledger(), document()
+        rows[0]["kind"] = "identity"
+        changed["claims"][0]["ours"] = 0
+        inputs = {"example": Verified("example", changed)}
+        html = claims_table.table_html(join_claims(rows, inputs))
+        self.assertIn(
+            '<span lang="en">deviation </span>'
+            '<span lang="zh-Hans">偏差 </span><span class="short">0</span>',
+            html,
+        )
+
+    def test_a_long_text_may_wrap(self):
+        changed = document()
+        changed["claims"][1]["ours"] = "a text of many words"
+        inputs = {"example": Verified("example", changed)}
+        html = claims_table.table_html(join_claims(ledger(), inputs))
+        self.assertIn("<div>a text of many words</div>", html)
+        self.assertIn('<span class="short">1.4980</span>', html)
 
 
 class Main(unittest.TestCase):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from html import escape
+from typing import Iterable
 
 _OPENING = re.compile(
     r'<svg [^>]*?width="([\d.]+)pt" height="([\d.]+)pt"[^>]*>', re.DOTALL
@@ -15,14 +16,26 @@ _PATH = re.compile(r'\bd="([^"]*)"')
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 
 
+_GLYPH = re.compile(
+    r'<path id="([^"]+)" ((?:d="[^"]*" )?transform="scale\([^"]*\)")/>\s*'
+)
+_NO_DEFINITIONS = re.compile(r"<defs>\s*</defs>\s*")
+_GLYPH_PREFIX = "glyph-"
+
+
 @dataclass(frozen=True)
 class Drawing:
-    """One drawing: its size in points, its elements, and what it shows."""
+    """One drawing: its size in points, its elements, and what it shows.
+
+    The outlines of its letters are apart, by id, so that drawings on one page
+    share them; their ids get no prefix.
+    """
 
     width: float
     height: float
     body: str
     description: str
+    glyphs: dict[str, str]
 
 
 def _short(match: re.Match[str]) -> str:
@@ -55,31 +68,81 @@ def from_matplotlib(text: str, description: str) -> Drawing:
         % " ".join(_LONG_NUMBER.sub(_short, path.group(1)).split()),
         body,
     )
+    glyphs: dict[str, str] = {}
+
+    def take(glyph: re.Match[str]) -> str:
+        glyphs[_GLYPH_PREFIX + glyph.group(1)] = glyph.group(2)
+        return ""
+
+    body = _NO_DEFINITIONS.sub("", _GLYPH.sub(take, body))
+    body = _REFERENCE.sub(
+        lambda found: (
+            found.group(1) + _GLYPH_PREFIX + found.group(2)
+            if _GLYPH_PREFIX + found.group(2) in glyphs
+            else found.group()
+        ),
+        body,
+    )
     return Drawing(
         width=float(opening.group(1)),
         height=float(opening.group(2)),
         body=body.strip(),
         description=description,
+        glyphs=glyphs,
     )
 
 
 def with_prefix(body: str, prefix: str) -> str:
-    """The elements with every id, and every reference to one, prefixed."""
+    """The elements with every id, and every reference to one, prefixed.
+
+    References to glyphs stay.
+    """
+
+    def reference(found: re.Match[str]) -> str:
+        if found.group(2).startswith(_GLYPH_PREFIX):
+            return found.group()
+        return f"{found.group(1)}{prefix}{found.group(2)}"
+
     body = _ID.sub(lambda found: f'id="{prefix}{found.group(1)}"', body)
-    return _REFERENCE.sub(
-        lambda found: f"{found.group(1)}{prefix}{found.group(2)}", body
+    return _REFERENCE.sub(reference, body)
+
+
+def glyph_definitions(drawings: Iterable[Drawing]) -> str:
+    """<defs> of every glyph of the drawings, each once.
+
+    ValueError when two drawings mean different outlines by one id.
+    """
+    glyphs: dict[str, str] = {}
+    for drawing in drawings:
+        for name, text in drawing.glyphs.items():
+            if glyphs.setdefault(name, text) != text:
+                raise ValueError(f'two glyphs have the id "{name}"')
+    paths = "".join(
+        f'<path id="{name}" {glyphs[name]}/>' for name in sorted(glyphs)
     )
+    return f"<defs>{paths}</defs>"
 
 
 _STYLE = 'style="stroke-linejoin:round;stroke-linecap:butt"'
 
 
 def inline(drawing: Drawing, prefix: str) -> str:
-    """The drawing as an <svg> for an HTML page, as wide as its container."""
+    """The drawing as an <svg> for an HTML page, as wide as its container.
+
+    The page needs the drawing's glyphs once: shared_glyphs().
+    """
     return (
         f'<svg role="img" aria-label="{escape(drawing.description)}" '
         f'viewBox="0 0 {drawing.width:g} {drawing.height:g}" {_STYLE}>'
         f"{with_prefix(drawing.body, prefix)}</svg>"
+    )
+
+
+def shared_glyphs(drawings: Iterable[Drawing]) -> str:
+    """An <svg> without size that holds the glyphs of a page's drawings."""
+    return (
+        '<svg class="glyphs" width="0" height="0" aria-hidden="true">'
+        f"{glyph_definitions(drawings)}</svg>"
     )
 
 
@@ -123,6 +186,7 @@ def compose(drawings: list[Drawing], columns: int, drawn_from: str) -> str:
         + escape(" ".join(drawing.description for drawing in drawings))
         + "</title>",
         '<rect width="100%" height="100%" fill="#ffffff"/>',
+        glyph_definitions(drawings),
     ]
     for index, ((x, y), drawing) in enumerate(zip(places, drawings)):
         parts.append(

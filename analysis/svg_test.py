@@ -15,15 +15,22 @@ _MATPLOTLIB = """<?xml version="1.0" encoding="utf-8" standalone="no"?>
  <g id="figure_1"><!-- note -->
   <path d="M 1.23456 -2.000001
 L 3 4.5 " clip-path="url(#p1)" style="fill: none"/>
-  <use xlink:href="#glyph" transform="scale(0.015625)"/>
+  <use xlink:href="#m1" transform="scale(0.015625)"/>
  </g>
- <defs><clipPath id="p1"/><path id="glyph" d="M 0.001 -0.004 z"/></defs>
+ <defs><clipPath id="p1"/><path id="m1" d="M 0.001 -0.004 z"/></defs>
+ <defs>
+  <path id="Sans-30" d="M 1 2 z" transform="scale(0.015625)"/>
+  <path id="Sans-20" transform="scale(0.015625)"/>
+ </defs>
+ <use xlink:href="#Sans-30"/><use xlink:href="#Sans-20"/>
 </svg>
 """
 
 
-def drawing(width=10.0, height=5.0, body='<g id="a"/>', description="d"):
-    return svg.Drawing(width, height, body, description)
+def drawing(
+    width=10.0, height=5.0, body='<g id="a"/>', description="d", glyphs=None
+):
+    return svg.Drawing(width, height, body, description, glyphs or {})
 
 
 class FromMatplotlib(unittest.TestCase):
@@ -46,12 +53,24 @@ class FromMatplotlib(unittest.TestCase):
         ):
             self.assertNotIn(gone, self.drawing.body)
         self.assertIn('<g id="figure_1">', self.drawing.body)
-        self.assertTrue(self.drawing.body.endswith("</defs>"))
+        self.assertEqual(self.drawing.body.count("<defs>"), 1)
 
     def test_paths_are_rounded_and_nothing_else(self):
         self.assertIn('d="M 1.23 -2 L 3 4.5"', self.drawing.body)
         self.assertIn('d="M 0 0 z"', self.drawing.body)
         self.assertIn("scale(0.015625)", self.drawing.body)
+
+    def test_glyphs_are_apart(self):
+        self.assertEqual(
+            self.drawing.glyphs,
+            {
+                "glyph-Sans-30": 'd="M 1 2 z" transform="scale(0.015625)"',
+                "glyph-Sans-20": 'transform="scale(0.015625)"',
+            },
+        )
+        self.assertIn('<use href="#glyph-Sans-30"/>', self.drawing.body)
+        self.assertNotIn('id="Sans', self.drawing.body)
+        self.assertIn('<path id="m1"', self.drawing.body)
 
     def test_another_text_is_refused(self):
         with self.assertRaises(ValueError):
@@ -65,12 +84,35 @@ class Prefix(unittest.TestCase):
         for part in (
             'id="x-figure_1"',
             'id="x-p1"',
-            'id="x-glyph"',
+            'id="x-m1"',
             "url(#x-p1)",
-            'href="#x-glyph"',
+            'href="#x-m1"',
+            'href="#glyph-Sans-30"',
         ):
             self.assertIn(part, prefixed)
-        self.assertNotIn('"#glyph', prefixed)
+        self.assertNotIn('"#m1', prefixed)
+
+
+class Glyphs(unittest.TestCase):
+    def test_each_once_and_in_order(self):
+        first = drawing(glyphs={"glyph-b": 'd="2"', "glyph-a": 'd="1"'})
+        second = drawing(glyphs={"glyph-a": 'd="1"'})
+        self.assertEqual(
+            svg.glyph_definitions([first, second]),
+            '<defs><path id="glyph-a" d="1"/><path id="glyph-b" d="2"/></defs>',
+        )
+        self.assertIn(
+            svg.glyph_definitions([first]), svg.shared_glyphs([first])
+        )
+        self.assertIn(
+            svg.glyph_definitions([first]), svg.compose([first], 2, "")
+        )
+
+    def test_two_outlines_under_one_id(self):
+        with self.assertRaisesRegex(ValueError, "glyph-a"):
+            svg.glyph_definitions(
+                [drawing(glyphs={"glyph-a": x}) for x in ('d="1"', 'd="2"')]
+            )
 
 
 class Compose(unittest.TestCase):

@@ -1,0 +1,244 @@
+"""What recurrence and attention cost: operations, distance, memory."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from analysis import style
+from analysis.figure import Figure, Inputs, Panel, main
+from analysis.language import Say
+from analysis.verified import Verified
+
+EXPERIMENT = "layer_cost"
+COSTS = "/costs"
+RECURRENT, ATTENTION = style.VERMILLION, style.BLUE
+CONVOLUTION, DILATED = style.PURPLE, style.GREEN
+# The chapter's points on the curve, and the claims on their ratios.
+POINTS = {"short": "ratio_short", "long": "ratio_long"}
+
+
+def _times(value: float) -> str:
+    """A count as people read it: 32768 as 32,768."""
+    return f"{value:,.0f}"
+
+
+def draw_ratio(figure: Figure, inputs: Inputs, say: Say) -> str:
+    """Attention's operations over recurrence's, T / d."""
+    costs = inputs[EXPERIMENT]
+    axes = figure.add_subplot()
+    axes.set_title(
+        say("Cheaper until the length meets the width", "长度小于宽度时更便宜")
+    )
+    widths = sorted(int(width) for width in costs.at(f"{COSTS}/curves"))
+    for width, color in zip(widths, (style.BLUE, style.ORANGE)):
+        place = f"{COSTS}/curves/{width}/*"
+        positions = costs.numbers(f"{place}/positions")
+        axes.plot(positions, costs.numbers(f"{place}/ratio"), color=color)
+        axes.plot(width, 1, "o", color=color, markersize=4.5)
+        style.label(
+            axes,
+            positions[0] * 1.2,
+            positions[0] / width * 2.1,
+            f"d = {_times(width)}",
+            color,
+            va="bottom",
+        )
+    axes.axhline(1, color=style.QUIET, linewidth=0.8, linestyle=(0, (4, 3)))
+    for point, claim in POINTS.items():
+        at = costs.number(f"{COSTS}/{point}/positions")
+        printed = costs.published(f"{EXPERIMENT}.{claim}")
+        style.mark_published(axes, [at], [printed])
+        style.label(
+            axes,
+            at * 1.25,
+            printed * 0.7,
+            f"T = {_times(at)}\nT/d = "
+            + costs.published_text(f"{EXPERIMENT}.{claim}"),
+            va="top",
+            ha="left" if point == "short" else "center",
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(positions[0], positions[-1])
+    axes.minorticks_off()
+    axes.set_xlabel(say("sequence length T (tokens)", "序列长度 T（token）"))
+    axes.set_ylabel(say("attention / recurrence", "注意力 / 循环"))
+    axes.text(
+        0.98,
+        0.52,
+        say("equal at T = d", "T = d 时相等"),
+        transform=axes.transAxes,
+        ha="right",
+        va="bottom",
+        color=style.text_color(style.QUIET),
+    )
+    style.note_published(axes, 0.98, 0.02, say, ha="right", va="bottom")
+    return say(
+        "Operations of self-attention over those of recurrence against the "
+        "sequence length, on logarithmic axes, for two widths. Each line "
+        "crosses one where the length equals the width.",
+        "自注意力与循环的运算量之比随序列长度的变化（双对数坐标），两种宽度。每条线在"
+        "长度等于宽度处穿过一。",
+    )
+
+
+def draw_paths(figure: Figure, inputs: Inputs, say: Say) -> str:
+    """Steps that information takes between two positions."""
+    costs = inputs[EXPERIMENT]
+    axes = figure.add_subplot()
+    axes.set_title(
+        say("Steps from one position to another", "两个位置之间的步数")
+    )
+    distances = costs.numbers(f"{COSTS}/path_curve/*/distance")
+    for member, color, name, place, shift in (
+        ("recurrent", RECURRENT, say("recurrent", "循环"), 0.6, (-6, 6)),
+        ("convolution", CONVOLUTION, say("convolution", "卷积"), 0.8, (-6, 6)),
+        (
+            "dilated_convolution",
+            DILATED,
+            say("dilated", "空洞卷积"),
+            1.0,
+            (0, 6),
+        ),
+        (
+            "attention",
+            ATTENTION,
+            say("self-attention", "自注意力"),
+            1.0,
+            (0, 6),
+        ),
+    ):
+        steps = costs.numbers(f"{COSTS}/path_curve/*/{member}")
+        axes.plot(distances, steps, "o-", color=color, markersize=3.5)
+        at = int(place * (len(distances) - 1))
+        axes.annotate(
+            name,
+            (distances[at], steps[at]),
+            xytext=shift,
+            textcoords="offset points",
+            color=style.text_color(color),
+            ha="right",
+            va="bottom",
+        )
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log", base=2)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:.0f}")
+    axes.set_xlim(distances[0], distances[-1])
+    axes.set_xlabel(say("distance (positions)", "距离（位置数）"))
+    axes.set_ylabel(say("dependent steps", "相互依赖的步数"))
+    return say(
+        "Dependent steps between two positions over their distance, on "
+        "logarithmic axes: as many as the distance for a recurrence, one for "
+        "self-attention, convolutions in between.",
+        "两个位置之间相互依赖的步数随距离的变化（双对数坐标）：循环等于距离，自注意力为"
+        "一，卷积介于其间。",
+    )
+
+
+def draw_survival(figure: Figure, inputs: Inputs, say: Say) -> str:
+    """Gradient that is left over the distance."""
+    costs = inputs[EXPERIMENT]
+    axes = figure.add_subplot()
+    axes.set_title(say("What is left of the gradient", "梯度还剩多少"))
+    distances = costs.numbers("/gradient/distances")
+    for member, color, name, above in (
+        ("attention", ATTENTION, say("self-attention", "自注意力"), True),
+        ("linear", DILATED, say("linear recurrence", "线性循环"), False),
+        (
+            "recurrent",
+            RECURRENT,
+            say("recurrence (tanh)", "循环（tanh）"),
+            False,
+        ),
+    ):
+        middle = costs.numbers(f"/gradient/{member}/survival")
+        axes.fill_between(
+            distances,
+            costs.numbers(f"/gradient/{member}/survival_low"),
+            costs.numbers(f"/gradient/{member}/survival_high"),
+            color=color,
+            alpha=0.2,
+            linewidth=0,
+        )
+        axes.plot(distances, middle, color=color)
+        at = len(distances) * 2 // 3
+        axes.annotate(
+            name,
+            (distances[at], middle[at]),
+            xytext=(0, 7 if above else -7),
+            textcoords="offset points",
+            color=style.text_color(color),
+            ha="center",
+            va="bottom" if above else "top",
+        )
+    axes.set_yscale("log")
+    axes.set_xlim(0, distances[-1])
+    axes.set_xlabel(say("distance (positions)", "距离（位置数）"))
+    axes.set_ylabel(
+        say("gradient, relative to distance one", "梯度（相对于距离为一时）")
+    )
+    return say(
+        "Size of the gradient that reaches a token, relative to that at "
+        "distance one, over the distance, on a logarithmic axis: through "
+        "recurrence it falls, through attention it does not depend on the "
+        "distance.",
+        "到达某个 token 的梯度大小（相对于距离为一时）随距离的变化（纵轴为对数）：经过"
+        "循环不断下降，经过注意力则与距离无关。",
+    )
+
+
+def draw_memory(figure: Figure, inputs: Inputs, say: Say) -> str:
+    """Numbers remembered between two tokens."""
+    costs: Verified = inputs[EXPERIMENT]
+    axes = figure.add_subplot()
+    axes.set_title(say("What must be remembered", "需要记住多少"))
+    tokens = costs.number("/generation/tokens")
+    for member, color, name in (
+        (
+            "attention_memory",
+            ATTENTION,
+            say("attention: keys and values", "注意力：键与值"),
+        ),
+        (
+            "recurrent_memory",
+            RECURRENT,
+            say("recurrence: one state", "循环：一个状态"),
+        ),
+    ):
+        memory = costs.numbers(f"/generation/{member}")
+        steps = np.arange(len(memory)) + 1
+        axes.plot(steps, memory, color=color)
+        at = int(0.7 * len(memory))
+        above = member == "recurrent_memory"
+        axes.annotate(
+            name,
+            (steps[at], memory[at]),
+            xytext=(0 if above else -8, 6 if above else 2),
+            textcoords="offset points",
+            color=style.text_color(color),
+            ha="center" if above else "right",
+            va="bottom",
+        )
+    axes.set_xlim(0, tokens)
+    axes.set_ylim(0, None)
+    axes.set_xlabel(say("tokens generated", "已生成的 token 数"))
+    axes.set_ylabel(say("numbers in memory", "内存中的数"))
+    return say(
+        "Numbers kept between two tokens while generating: constant for a "
+        "recurrence, growing with every token for attention.",
+        "生成时两个 token 之间保留的数：循环保持不变，注意力随每个 token 增长。",
+    )
+
+
+PANELS = (
+    Panel(draw_ratio, height=2.9),
+    Panel(draw_paths, height=2.9),
+    Panel(draw_survival, height=2.9),
+    Panel(draw_memory, height=2.9),
+)
+
+if __name__ == "__main__":
+    sys.exit(main(__file__, EXPERIMENT, PANELS))
