@@ -1,0 +1,139 @@
+#include "experiments/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/elementary.h"
+
+namespace softlookup {
+namespace {
+
+// The mean of (draw - mean)^2 and of its square.
+struct CentralMoments {
+  double second = 0;
+  double fourth = 0;
+};
+
+CentralMoments MomentsAbout(double mean, absl::Span<const double> draws) {
+  CentralMoments moments;
+  for (const double draw : draws) {
+    const double square = (draw - mean) * (draw - mean);
+    moments.second += square;
+    moments.fourth += square * square;
+  }
+  moments.second /= static_cast<double>(draws.size());
+  moments.fourth /= static_cast<double>(draws.size());
+  return moments;
+}
+
+}  // namespace
+
+Json EstimateJson(const Estimate& estimate) {
+  const double reach = kIntervalMultiple * estimate.standard_error;
+  return {{"value", estimate.value},
+          {"standard_error", estimate.standard_error},
+          {"interval", {estimate.value - reach, estimate.value + reach}}};
+}
+
+double Mean(absl::Span<const double> draws) {
+  double sum = 0;
+  for (const double draw : draws) sum += draw;
+  return sum / static_cast<double>(draws.size());
+}
+
+Estimate MeanEstimate(absl::Span<const double> draws) {
+  SOFTLOOKUP_CHECK(draws.size() >= 2, "two draws for an error");
+  const double n = static_cast<double>(draws.size());
+  const double mean = Mean(draws);
+  const double variance = MomentsAbout(mean, draws).second * n / (n - 1);
+  return {mean, std::sqrt(variance / n)};
+}
+
+Estimate VarianceEstimate(absl::Span<const double> draws) {
+  SOFTLOOKUP_CHECK(draws.size() >= 4, "four draws for an error");
+  const double n = static_cast<double>(draws.size());
+  const CentralMoments moments = MomentsAbout(Mean(draws), draws);
+  const double variance = moments.second * n / (n - 1);
+  const double spread =
+      (moments.fourth - variance * variance * (n - 3) / (n - 1)) / n;
+  return {variance, std::sqrt(spread)};
+}
+
+Estimate StandardDeviationEstimate(absl::Span<const double> draws) {
+  const Estimate variance = VarianceEstimate(draws);
+  const double deviation = std::sqrt(variance.value);
+  return {deviation, variance.standard_error / (2 * deviation)};
+}
+
+Json GeometricMeanJson(absl::Span<const double> draws) {
+  std::vector<double> logarithms;
+  for (const double draw : draws) logarithms.push_back(Log(draw));
+  const Estimate mean = MeanEstimate(logarithms);
+  const double reach = kIntervalMultiple * mean.standard_error;
+  return {{"value", Exp(mean.value)},
+          {"log_standard_error", mean.standard_error},
+          {"interval", {Exp(mean.value - reach), Exp(mean.value + reach)}}};
+}
+
+double Median(absl::Span<const double> draws) { return Quantile(draws, 0.5); }
+
+double Quantile(absl::Span<const double> draws, double q) {
+  SOFTLOOKUP_CHECK(!draws.empty() && q >= 0 && q <= 1, "draws and 0 <= q <= 1");
+  std::vector<double> sorted(draws.begin(), draws.end());
+  std::sort(sorted.begin(), sorted.end());
+  const double place = q * static_cast<double>(sorted.size() - 1);
+  const size_t below = static_cast<size_t>(place);
+  const double fraction = place - static_cast<double>(below);
+  if (fraction == 0) return sorted[below];
+  return sorted[below] + fraction * (sorted[below + 1] - sorted[below]);
+}
+
+Estimate BlockEstimate(absl::Span<const double> draws, int64_t blocks,
+                       const Statistic& statistic) {
+  SOFTLOOKUP_CHECK(blocks >= 2 && draws.size() % blocks == 0,
+                   "blocks of equal size");
+  const size_t size = draws.size() / blocks;
+  std::vector<double> replicates;
+  for (int64_t block = 0; block < blocks; ++block) {
+    replicates.push_back(statistic(draws.subspan(block * size, size)));
+  }
+  return {statistic(draws), MeanEstimate(replicates).standard_error};
+}
+
+Estimate BlockRatioEstimate(absl::Span<const double> numerator,
+                            absl::Span<const double> denominator,
+                            int64_t blocks, const Statistic& statistic) {
+  SOFTLOOKUP_CHECK(numerator.size() == denominator.size() && blocks >= 2 &&
+                       numerator.size() % blocks == 0,
+                   "paired blocks of equal size");
+  const size_t size = numerator.size() / blocks;
+  std::vector<double> replicates;
+  for (int64_t block = 0; block < blocks; ++block) {
+    replicates.push_back(statistic(numerator.subspan(block * size, size)) /
+                         statistic(denominator.subspan(block * size, size)));
+  }
+  return {statistic(numerator) / statistic(denominator),
+          MeanEstimate(replicates).standard_error};
+}
+
+double FractionAtLeast(absl::Span<const double> draws, double threshold) {
+  double count = 0;
+  for (const double draw : draws) count += draw >= threshold ? 1 : 0;
+  return count / static_cast<double>(draws.size());
+}
+
+Json HistogramJson(absl::Span<const double> draws, double low, double high,
+                   int64_t bins) {
+  SOFTLOOKUP_CHECK(low < high && bins >= 1, "at least one bin");
+  std::vector<int64_t> counts(bins, 0);
+  for (const double draw : draws) {
+    if (!(draw >= low && draw <= high)) continue;
+    const double place =
+        (draw - low) / (high - low) * static_cast<double>(bins);
+    ++counts[std::min(static_cast<int64_t>(place), bins - 1)];
+  }
+  return {{"low", low}, {"high", high}, {"counts", counts}};
+}
+
+}  // namespace softlookup

@@ -1,0 +1,83 @@
+// Estimates from random draws: a value with its standard error.
+//
+//   Estimate variance = VarianceEstimate(scores);
+//   results["variance"] = EstimateJson(variance);
+//   // {"value": 127.3, "standard_error": 2.6, "interval": [116.9, 137.7]}
+//
+// Sums run in index order. The interval reaches four standard errors to either
+// side, as far as the ledger lets a printed value stray.
+#ifndef SOFTLOOKUP_EXPERIMENTS_ESTIMATE_H_
+#define SOFTLOOKUP_EXPERIMENTS_ESTIMATE_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "base/json.h"
+
+namespace softlookup {
+
+struct Estimate {
+  double value = 0;
+  double standard_error = 0;
+};
+
+// How many standard errors an interval reaches to either side.
+inline constexpr double kIntervalMultiple = 4;
+
+// {"value", "standard_error", "interval": [low, high]}.
+Json EstimateJson(const Estimate& estimate);
+
+// The mean of n >= 1 draws.
+double Mean(absl::Span<const double> draws);
+
+// The mean of n >= 2 independent draws; its error is the sample's standard
+// deviation over sqrt(n).
+Estimate MeanEstimate(absl::Span<const double> draws);
+
+// The unbiased variance of n >= 4 independent draws, whatever their
+// distribution. Var(s^2) = (m4 - s^4 (n - 3) / (n - 1)) / n, with the draws'
+// own fourth central moment for m4.
+Estimate VarianceEstimate(absl::Span<const double> draws);
+
+// The square root of the variance's estimate, its error to first order.
+Estimate StandardDeviationEstimate(absl::Span<const double> draws);
+
+// The mean and its error on a logarithmic scale, taken back: the geometric
+// mean of positive draws, with an interval of four standard errors of the
+// logarithm. {"value", "log_standard_error", "interval": [low, high]}.
+Json GeometricMeanJson(absl::Span<const double> draws);
+
+// The middle value; the mean of the two middle ones for an even count. n >= 1.
+double Median(absl::Span<const double> draws);
+
+// The value below which a fraction 0 <= q <= 1 of n >= 1 draws lies, linear
+// between neighbours: q = 0 is the smallest, q = 1 the largest.
+double Quantile(absl::Span<const double> draws, double q);
+
+using Statistic = std::function<double(absl::Span<const double>)>;
+
+// A statistic of all draws, with an error from replicates: the draws are cut
+// into `blocks` >= 2 equal runs, which must divide their number, and the
+// standard deviation of the runs' statistics is divided by sqrt(blocks).
+Estimate BlockEstimate(absl::Span<const double> draws, int64_t blocks,
+                       const Statistic& statistic);
+
+// statistic(numerator) / statistic(denominator) for paired draws, with an error
+// from blocks of pairs.
+Estimate BlockRatioEstimate(absl::Span<const double> numerator,
+                            absl::Span<const double> denominator,
+                            int64_t blocks, const Statistic& statistic);
+
+// The fraction of draws that are at least `threshold`.
+double FractionAtLeast(absl::Span<const double> draws, double threshold);
+
+// How many draws fall into each of `bins` equal bins of [low, high], its upper
+// end included: {"low", "high", "counts"}. Draws outside are not counted.
+Json HistogramJson(absl::Span<const double> draws, double low, double high,
+                   int64_t bins);
+
+}  // namespace softlookup
+
+#endif  // SOFTLOOKUP_EXPERIMENTS_ESTIMATE_H_

@@ -1,0 +1,284 @@
+#include "experiments/layer_cost_counts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "attention/cost.h"
+#include "base/random.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "experiments/sequence_layers.h"
+#include "experiments/traced.h"
+
+namespace softlookup {
+namespace {
+
+double Real(int64_t count) { return static_cast<double>(count); }
+
+Tensor<double> Gaussians(const Shape& shape, double deviation,
+                         RandomStream& stream) {
+  Tensor<double> tensor(shape);
+  stream.FillGaussian(absl::MakeSpan(tensor.elements()));
+  for (double& element : tensor.elements()) element *= deviation;
+  return tensor;
+}
+
+absl::StatusOr<Json> Point(int64_t positions, int64_t width, int64_t kernel) {
+  const LayerShape shape = {
+      .positions = positions, .width = width, .kernel = kernel};
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const LayerCost recurrent,
+                              CountLayer(LayerKind::kRecurrent, shape));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const LayerCost attention,
+                              CountLayer(LayerKind::kSelfAttention, shape));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const LayerCost convolution,
+                              CountLayer(LayerKind::kConvolution, shape));
+  return Json{{"positions", positions},
+              {"width", width},
+              {"recurrent_operations", recurrent.table_operations},
+              {"attention_operations", attention.table_operations},
+              {"convolution_operations", convolution.table_operations},
+              {"ratio", Real(attention.table_operations) /
+                            Real(recurrent.table_operations)}};
+}
+
+double Growth(const Json& from, const Json& to, const std::string& name) {
+  return to[name].get<double>() / from[name].get<double>();
+}
+
+absl::StatusOr<Json> MeasurePoints(const CountOptions& options) {
+  const int64_t k = options.kernel;
+  const int64_t d = options.short_width;
+  Json points;
+  SOFTLOOKUP_ASSIGN_OR_RETURN(points["short"],
+                              Point(options.short_positions, d, k));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      points["long"], Point(options.long_positions, options.long_width, k));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      points["long_doubled"],
+      Point(2 * options.long_positions, options.long_width, k));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(points["below"], Point(d - 1, d, k));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(points["equal"], Point(d, d, k));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(points["above"], Point(d + 1, d, k));
+  points["equal_deviation"] = points["equal"]["ratio"].get<double>() - 1;
+  // Copies: a reference would not survive the next member of `points`.
+  const Json once = points["long"];
+  const Json twice = points["long_doubled"];
+  for (const std::string name :
+       {"recurrent_operations", "attention_operations", "ratio"}) {
+    points["growth"][name] = Growth(once, twice, name);
+  }
+  points["linearity_deviation"] = Growth(once, twice, "ratio") - 2;
+  points["quadratic_deviation"] =
+      Growth(once, twice, "attention_operations") - 4;
+  return points;
+}
+
+// The multiply-adds of a product of these sizes, counted by doing it.
+int64_t CountProduct(int64_t rows, int64_t inner, int64_t columns,
+                     RandomStream& stream) {
+  Trace trace;
+  Project(TracedTensor(Gaussians({rows, inner}, 1, stream), &trace),
+          TracedTensor(Gaussians({inner, columns}, 1, stream), &trace));
+  return trace.multiplications;
+}
+
+// The short layers, run. Scores are Q K^T and weighted sums P V.
+Json RunShortLayers(const CountOptions& options) {
+  const int64_t t = options.short_positions;
+  const int64_t d = options.short_width;
+  RandomStream stream(options.seed, "counted layers");
+  Trace recurrent;
+  RecurrentStates(
+      TracedTensor(Gaussians({d, d}, 1 / std::sqrt(Real(d)), stream),
+                   &recurrent),
+      TracedTensor(Gaussians({t, d}, 1, stream), &recurrent),
+      std::vector<Traced>(d), Nonlinearity::kTanh);
+  const int64_t scores = CountProduct(t, d, t, stream);
+  const int64_t averages = CountProduct(t, t, d, stream);
+  const int64_t projection = CountProduct(t, d, d, stream);
+  Trace four;
+  const Tensor<Traced> x = TracedTensor(Gaussians({t, d}, 1, stream), &four);
+  const Tensor<Traced> w =
+      TracedTensor(Gaussians({d, d}, 1 / std::sqrt(Real(d)), stream), &four);
+  for (int role = 0; role < 4; ++role) Project(x, w);
+  return {
+      {"recurrence", recurrent.multiplications},
+      {"scores", scores},
+      {"weighted_sums", averages},
+      {"one_projection", projection},
+      {"attention_projections", four.multiplications},
+      {"recurrence_deviation", recurrent.multiplications - t * d * d},
+      {"scores_deviation", scores - t * t * d},
+      {"weighted_sums_deviation", averages - t * t * d},
+      {"attention_projections_deviation", four.multiplications - 4 * t * d * d},
+      {"projection_minus_recurrence", projection - recurrent.multiplications},
+      {"ratio_deviation",
+       Real(scores) / Real(recurrent.multiplications) - Real(t) / Real(d)}};
+}
+
+// The longest chain of updates in a tensor of states.
+int64_t LongestChain(const Tensor<Traced>& states) {
+  int64_t longest = Traced::kUnreached;
+  for (const Traced& state : states.elements()) {
+    longest = std::max(longest, state.updates());
+  }
+  return longest;
+}
+
+absl::StatusOr<Json> MeasureSequential(const CountOptions& options) {
+  // The chain does not depend on the width; a small one keeps the run short.
+  constexpr int64_t kWidth = 2;
+  constexpr int64_t kSequences = 8;
+  RandomStream stream(options.seed, "sequential steps");
+  Trace trace;
+  const Tensor<Traced> w =
+      TracedTensor(Gaussians({kWidth, kWidth}, 0.5, stream), &trace);
+  int64_t one = 0;
+  int64_t together = 0;
+  int64_t in_turn = 0;
+  Tensor<Traced> x;
+  for (int64_t s = 0; s < kSequences; ++s) {
+    x = TracedTensor(Gaussians({options.sequence, kWidth}, 1, stream), &trace,
+                     Traced::kSource);
+    const int64_t steps = LongestChain(RecurrentStates(
+        w, x, std::vector<Traced>(kWidth), Nonlinearity::kTanh));
+    if (s == 0) one = steps;
+    together = std::max(together, steps);
+    in_turn += steps;
+  }
+  // Rows of attention read inputs only, so that a few stand for all: the
+  // first, the last, and one in between.
+  int64_t attention = 0;
+  for (const int64_t row :
+       {int64_t{0}, options.sequence / 2, options.sequence - 1}) {
+    for (const Traced& component : AttentionRow(RowCopy(x, row), x, x)) {
+      attention = std::max(attention, component.updates());
+    }
+  }
+  const LayerShape shape = {.positions = options.sequence, .width = kWidth};
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const LayerCost recurrent_cost,
+                              CountLayer(LayerKind::kRecurrent, shape));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const LayerCost attention_cost,
+                              CountLayer(LayerKind::kSelfAttention, shape));
+  return Json{
+      {"positions", options.sequence},
+      {"recurrent", one},
+      {"sequences", kSequences},
+      {"recurrent_all_sequences_together", together},
+      {"recurrent_one_sequence_after_another", in_turn},
+      {"attention", attention},
+      {"recurrent_minus_formula", one - recurrent_cost.sequential_steps},
+      {"attention_minus_formula", attention - attention_cost.sequential_steps}};
+}
+
+Json MeasurePaths(const CountOptions& options) {
+  constexpr int64_t kWidth = 2;
+  const int64_t positions = options.pairs_up_to;
+  RandomStream stream(options.seed, "path lengths");
+  Trace trace;
+  const Tensor<double> inputs = Gaussians({positions, kWidth}, 1, stream);
+  const Tensor<Traced> w =
+      TracedTensor(Gaussians({kWidth, kWidth}, 0.5, stream), &trace);
+  int64_t recurrent = 0;
+  int64_t attention = 0;
+  for (int64_t j = 0; j + 1 < positions; ++j) {
+    // From the state at j through the positions after it.
+    const Tensor<Traced> state =
+        TracedTensor(Tensor<double>({1, kWidth}), &trace, Traced::kSource);
+    const Tensor<Traced> later =
+        TracedTensor(Copy(inputs.view().Slice(0, j + 1, positions)), &trace);
+    const Tensor<Traced> states =
+        RecurrentStates(w, later, RowCopy(state, 0), Nonlinearity::kTanh);
+    for (int64_t t = j + 1; t < positions; ++t) {
+      recurrent = std::max(recurrent,
+                           std::abs(states(t - j - 1, 0).updates() - (t - j)));
+    }
+    Tensor<Traced> x = TracedTensor(inputs, &trace);
+    for (int64_t i = 0; i < kWidth; ++i) {
+      x(j, i) = Traced(inputs(j, i), &trace, Traced::kSource);
+    }
+    const Tensor<Traced> outputs = SelfAttention(x, x, x);
+    for (int64_t t = j + 1; t < positions; ++t) {
+      attention = std::max(attention, std::abs(outputs(t, 0).updates() - 1));
+    }
+  }
+  return {{"positions", positions},
+          {"recurrent_deviation", recurrent},
+          {"attention_deviation", attention}};
+}
+
+absl::StatusOr<Json> PathCurve(const CountOptions& options) {
+  Json curve = Json::array();
+  for (int64_t distance = 1; distance <= 1024; distance *= 2) {
+    const LayerShape shape = {
+        .positions = distance + 1, .width = 1, .kernel = options.kernel};
+    SOFTLOOKUP_ASSIGN_OR_RETURN(
+        const PathLength recurrent,
+        MaximumPathLength(LayerKind::kRecurrent, shape));
+    SOFTLOOKUP_ASSIGN_OR_RETURN(
+        const PathLength attention,
+        MaximumPathLength(LayerKind::kSelfAttention, shape));
+    SOFTLOOKUP_ASSIGN_OR_RETURN(
+        const PathLength convolution,
+        MaximumPathLength(LayerKind::kConvolution, shape));
+    curve.push_back({{"distance", distance},
+                     {"recurrent", recurrent.contiguous},
+                     {"attention", attention.contiguous},
+                     {"convolution", convolution.contiguous},
+                     {"dilated_convolution", convolution.dilated}});
+  }
+  return curve;
+}
+
+absl::StatusOr<Json> CurvePoint(int64_t positions, int64_t width,
+                                int64_t kernel) {
+  SOFTLOOKUP_ASSIGN_OR_RETURN(Json point, Point(positions, width, kernel));
+  const LayerShape shape = {
+      .positions = positions, .width = width, .kernel = kernel};
+  for (const auto& [name, kind] :
+       {std::pair<std::string, LayerKind>{"recurrent", LayerKind::kRecurrent},
+        {"attention", LayerKind::kSelfAttention},
+        {"convolution", LayerKind::kConvolution}}) {
+    SOFTLOOKUP_ASSIGN_OR_RETURN(const LayerCost layer, CountLayer(kind, shape));
+    SOFTLOOKUP_ASSIGN_OR_RETURN(const TokenCost token, CountToken(kind, shape));
+    point[name + "_multiply_adds_with_projections"] =
+        (layer.mixing_flops + layer.projection_flops) / 2;
+    point[name + "_memory_for_next_token"] = token.memory;
+  }
+  point["score_elements"] = positions * positions;
+  return point;
+}
+
+absl::StatusOr<Json> Curves(const CountOptions& options) {
+  Json curves;
+  for (const int64_t width : {options.short_width, options.long_width}) {
+    Json points = Json::array();
+    for (int64_t positions = 16; positions <= 4 * options.long_positions;
+         positions *= 2) {
+      SOFTLOOKUP_ASSIGN_OR_RETURN(Json point,
+                                  CurvePoint(positions, width, options.kernel));
+      points.push_back(std::move(point));
+    }
+    curves[absl::StrCat(width)] = std::move(points);
+  }
+  return curves;
+}
+
+}  // namespace
+
+absl::StatusOr<Json> MeasureCounts(const CountOptions& options) {
+  SOFTLOOKUP_ASSIGN_OR_RETURN(Json counts, MeasurePoints(options));
+  counts["run"] = RunShortLayers(options);
+  SOFTLOOKUP_ASSIGN_OR_RETURN(counts["sequential"], MeasureSequential(options));
+  counts["path"] = MeasurePaths(options);
+  SOFTLOOKUP_ASSIGN_OR_RETURN(counts["path_curve"], PathCurve(options));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(counts["curves"], Curves(options));
+  return counts;
+}
+
+}  // namespace softlookup

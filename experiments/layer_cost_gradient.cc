@@ -1,0 +1,271 @@
+#include "experiments/layer_cost_gradient.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "base/random.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "experiments/estimate.h"
+#include "experiments/sequence_jacobians.h"
+#include "experiments/sequence_layers.h"
+
+namespace softlookup {
+namespace {
+
+using Complex = std::complex<double>;
+using Matrix = Tensor<double>;
+
+Matrix Gaussians(const Shape& shape, double deviation, RandomStream& stream) {
+  Matrix matrix(shape);
+  stream.FillGaussian(absl::MakeSpan(matrix.elements()));
+  for (double& element : matrix.elements()) element *= deviation;
+  return matrix;
+}
+
+// Variance 1 / d: the projection of a normalised token has unit variance.
+Matrix ProjectionWeights(int64_t width, RandomStream& stream) {
+  return Gaussians({width, width}, 1 / std::sqrt(static_cast<double>(width)),
+                   stream);
+}
+
+// Rows of mean square 1.
+Matrix NormalisedTokens(int64_t positions, int64_t width,
+                        RandomStream& stream) {
+  Matrix tokens = Gaussians({positions, width}, 1, stream);
+  for (int64_t t = 0; t < positions; ++t) {
+    double square = 0;
+    for (int64_t i = 0; i < width; ++i) square += tokens(t, i) * tokens(t, i);
+    const double root = std::sqrt(square / static_cast<double>(width));
+    for (int64_t i = 0; i < width; ++i) tokens(t, i) /= root;
+  }
+  return tokens;
+}
+
+double SquaredLength(const std::vector<double>& vector) {
+  double square = 0;
+  for (const double element : vector) square += element * element;
+  return square;
+}
+
+// One draw of tokens and of every layer's weights.
+struct Replicate {
+  Replicate(const GradientOptions& options, int64_t index) {
+    const auto stream = [&options, index](const std::string& purpose) {
+      return RandomStream(options.seed, absl::StrCat("gradient survival, ",
+                                                     purpose, " ", index));
+    };
+    RandomStream token_stream = stream("tokens");
+    RandomStream recurrent_stream = stream("recurrent weights");
+    RandomStream head_stream = stream("attention weights");
+    const int64_t d = options.width;
+    tokens = NormalisedTokens(options.distance + 1, d, token_stream);
+    recurrent.state = ProjectionWeights(d, recurrent_stream);
+    recurrent.input = ProjectionWeights(d, recurrent_stream);
+    head.query = ProjectionWeights(d, head_stream);
+    head.key = ProjectionWeights(d, head_stream);
+    head.value = ProjectionWeights(d, head_stream);
+  }
+
+  Matrix tokens;  // [distance + 1, d]
+  RecurrentWeights recurrent;
+  HeadWeights head;
+};
+
+// The states from position t on as a function of one token, by complex step:
+// d h_T / d x_t along `direction` of the projected input.
+std::vector<double> ComplexStepDerivative(const Replicate& replicate,
+                                          const Matrix& input,
+                                          const Matrix& states, int64_t t,
+                                          const Matrix& direction) {
+  constexpr double kStep = 1e-50;
+  const int64_t positions = input.dim(0);
+  const int64_t d = input.dim(1);
+  Tensor<Complex> weights({d, d});
+  for (int64_t e = 0; e < weights.size(); ++e) {
+    weights[e] = replicate.recurrent.state[e];
+  }
+  Tensor<Complex> ahead({positions - t, d});
+  for (int64_t s = t; s < positions; ++s) {
+    for (int64_t i = 0; i < d; ++i) {
+      ahead(s - t, i) = Complex(input(s, i), s == t ? kStep * direction[i] : 0);
+    }
+  }
+  std::vector<Complex> before(d, 0);
+  for (int64_t i = 0; t > 0 && i < d; ++i) before[i] = states(t - 1, i);
+  const Tensor<Complex> later =
+      RecurrentStates(weights, ahead, before, Nonlinearity::kTanh);
+  std::vector<double> derivative;
+  for (int64_t i = 0; i < d; ++i) {
+    derivative.push_back(later(positions - t - 1, i).imag() / kStep);
+  }
+  return derivative;
+}
+
+// The largest deviation, over distances, of the tanh net's gradient from the
+// complex step along a random direction of one projected token, for a random
+// gradient of the last state; relative to the magnitudes.
+double ComplexStepDeviation(const Replicate& replicate, RandomStream& stream) {
+  const int64_t d = replicate.tokens.dim(1);
+  const Matrix input = Project(replicate.tokens, replicate.recurrent.input);
+  const Matrix states =
+      RecurrentStates(replicate.recurrent.state, input,
+                      std::vector<double>(d, 0.0), Nonlinearity::kTanh);
+  const std::vector<double> last = Gaussians({d}, 1, stream).elements();
+  const Matrix gradient = RecurrentGradient(replicate.recurrent.state, states,
+                                            last, Nonlinearity::kTanh);
+  const Matrix magnitude = RecurrentGradientMagnitude(
+      replicate.recurrent.state, states, last, Nonlinearity::kTanh);
+  double largest = 0;
+  for (int64_t t = 0; t < input.dim(0); ++t) {
+    const Matrix direction = Gaussians({d}, 1, stream);
+    const std::vector<double> derivative =
+        ComplexStepDerivative(replicate, input, states, t, direction);
+    double difference = 0;
+    double size = 0;
+    for (int64_t i = 0; i < d; ++i) {
+      difference += gradient(t, i) * direction[i] - last[i] * derivative[i];
+      size += magnitude(t, i) * std::abs(direction[i]);
+    }
+    largest = std::max(largest, std::abs(difference) / size);
+  }
+  return largest;
+}
+
+// Per distance, one number per replicate.
+struct Survival {
+  explicit Survival(int64_t distance)
+      : relative_size(distance + 1), directions(distance + 1) {}
+
+  void Add(const std::vector<Matrix>& jacobians) {
+    const double reference = SquaredLength(jacobians[1].elements());
+    for (size_t n = 1; n < jacobians.size(); ++n) {
+      relative_size[n].push_back(
+          std::sqrt(SquaredLength(jacobians[n].elements()) / reference));
+      directions[n].push_back(EffectiveDirections(jacobians[n]));
+    }
+  }
+
+  Json ToJson() const {
+    Json json;
+    for (size_t n = 1; n < relative_size.size(); ++n) {
+      const Json mean = GeometricMeanJson(relative_size[n]);
+      json["survival"].push_back(mean["value"]);
+      json["survival_low"].push_back(mean["interval"][0]);
+      json["survival_high"].push_back(mean["interval"][1]);
+      json["directions"].push_back(Mean(directions[n]));
+    }
+    json["full_distance"] = GeometricMeanJson(relative_size.back());
+    std::vector<double> kept;
+    for (size_t r = 0; r < directions[1].size(); ++r) {
+      kept.push_back(directions.back()[r] / directions[1][r]);
+    }
+    json["directions_kept"] = EstimateJson(MeanEstimate(kept));
+    return json;
+  }
+
+  std::vector<std::vector<double>> relative_size;
+  std::vector<std::vector<double>> directions;
+};
+
+double RelativeChange(const Matrix& before, const Matrix& after, int64_t t) {
+  double change = 0;
+  for (int64_t i = 0; i < before.dim(1); ++i) {
+    change += (after(t, i) - before(t, i)) * (after(t, i) - before(t, i));
+  }
+  return std::sqrt(change / SquaredLength(RowCopy(before, t)));
+}
+
+double SmallestLaterChange(const Matrix& weights, const Matrix& input) {
+  constexpr int64_t kLater = 8;
+  constexpr double kChange = 1e-3;
+  const int64_t width = weights.dim(0);
+  const int64_t middle = input.dim(0) / 2;
+  const Matrix states = RecurrentStates(
+      weights, input, std::vector<double>(width, 0.0), Nonlinearity::kTanh);
+  std::vector<double> changed = RowCopy(states, middle);
+  for (double& component : changed) component += kChange;
+  const Matrix rest =
+      Copy(input.view().Slice(0, middle + 1, middle + 1 + kLater));
+  const Matrix as_before = RecurrentStates(
+      weights, rest, RowCopy(states, middle), Nonlinearity::kTanh);
+  const Matrix after =
+      RecurrentStates(weights, rest, changed, Nonlinearity::kTanh);
+  double smallest = 1;
+  for (int64_t t = 0; t < kLater; ++t) {
+    smallest = std::min(smallest, RelativeChange(as_before, after, t));
+  }
+  return smallest;
+}
+
+// |F(a + b) - F(a) - F(b) + F(0)| / |F(a)| for the last state F.
+double Superposition(const Matrix& weights, const Matrix& a, const Matrix& b,
+                     Nonlinearity f) {
+  const auto last_state = [&weights, f](const Matrix& input) {
+    const Matrix states = RecurrentStates(
+        weights, input, std::vector<double>(weights.dim(0), 0.0), f);
+    return RowCopy(states, states.dim(0) - 1);
+  };
+  Matrix sum = a;
+  for (int64_t e = 0; e < sum.size(); ++e) sum[e] += b[e];
+  const std::vector<double> of_sum = last_state(sum);
+  const std::vector<double> of_a = last_state(a);
+  const std::vector<double> of_b = last_state(b);
+  const std::vector<double> of_zero = last_state(Matrix(a.shape()));
+  std::vector<double> rest;
+  for (size_t i = 0; i < of_a.size(); ++i) {
+    rest.push_back(of_sum[i] - of_a[i] - of_b[i] + of_zero[i]);
+  }
+  return std::sqrt(SquaredLength(rest) / SquaredLength(of_a));
+}
+
+}  // namespace
+
+absl::StatusOr<Json> MeasureGradients(const GradientOptions& options) {
+  Survival recurrent(options.distance);
+  Survival linear(options.distance);
+  Survival attention(options.distance);
+  RandomStream check(options.seed, "gradient survival, complex step");
+  double deviation = 0;
+  for (int64_t r = 0; r < options.replicates; ++r) {
+    const Replicate replicate(options, r);
+    recurrent.Add(RecurrentJacobians(replicate.tokens, replicate.recurrent,
+                                     Nonlinearity::kTanh));
+    linear.Add(RecurrentJacobians(replicate.tokens, replicate.recurrent,
+                                  Nonlinearity::kIdentity));
+    SOFTLOOKUP_ASSIGN_OR_RETURN(
+        const std::vector<Matrix> jacobians,
+        AttentionJacobians(replicate.tokens, replicate.head));
+    attention.Add(jacobians);
+    if (r == 0) deviation = ComplexStepDeviation(replicate, check);
+  }
+  Json found;
+  for (int64_t n = 1; n <= options.distance; ++n) {
+    found["distances"].push_back(n);
+  }
+  found["recurrent"] = recurrent.ToJson();
+  found["linear"] = linear.ToJson();
+  found["attention"] = attention.ToJson();
+  found["complex_step_deviation"] = deviation;
+  return found;
+}
+
+Json MeasureLoop(const LoopOptions& options) {
+  RandomStream stream(options.seed, "loop");
+  const Matrix weights = ProjectionWeights(options.width, stream);
+  const Matrix a = Gaussians({options.positions, options.width}, 1, stream);
+  const Matrix b = Gaussians({options.positions, options.width}, 1, stream);
+  const Matrix no_loop({options.width, options.width});
+  return {{"smallest_later_change", SmallestLaterChange(weights, a)},
+          {"without_loop", SmallestLaterChange(no_loop, a)},
+          {"superposition", Superposition(weights, a, b, Nonlinearity::kTanh)},
+          {"linear_superposition",
+           Superposition(weights, a, b, Nonlinearity::kIdentity)}};
+}
+
+}  // namespace softlookup

@@ -1,0 +1,196 @@
+#include "experiments/saturation_jacobian.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/softmax.h"
+#include "base/check.h"
+#include "base/random.h"
+#include "base/tensor.h"
+
+namespace softlookup {
+namespace {
+
+using Complex = std::complex<double>;
+using Row = std::vector<double>;
+
+constexpr double kShift = 100;
+
+Row Scaled(Row scores, double factor) {
+  for (double& score : scores) score *= factor;
+  return scores;
+}
+
+double LargestEntry(const Tensor<double>& jacobian) {
+  double largest = 0;
+  for (const double entry : jacobian.elements()) {
+    largest = std::max(largest, std::abs(entry));
+  }
+  return largest;
+}
+
+// The weight of all keys but the best one; summed, since 1 - p cancels.
+double RestWeight(const Row& p) {
+  const size_t best =
+      static_cast<size_t>(std::max_element(p.begin(), p.end()) - p.begin());
+  double rest = 0;
+  for (size_t j = 0; j < p.size(); ++j) rest += j == best ? 0 : p[j];
+  return rest;
+}
+
+double RowSumDeviation(const Tensor<double>& jacobian) {
+  double largest = 0;
+  for (int64_t i = 0; i < jacobian.dim(0); ++i) {
+    double sum = 0;
+    for (int64_t j = 0; j < jacobian.dim(1); ++j) sum += jacobian(i, j);
+    largest = std::max(largest, std::abs(sum));
+  }
+  return largest;
+}
+
+double Asymmetry(const Tensor<double>& jacobian) {
+  double largest = 0;
+  for (int64_t i = 0; i < jacobian.dim(0); ++i) {
+    for (int64_t j = 0; j < i; ++j) {
+      largest = std::max(largest, std::abs(jacobian(i, j) - jacobian(j, i)));
+    }
+  }
+  return largest;
+}
+
+double ShiftDeviation(const Row& scores, const Row& p) {
+  Row shifted = scores;
+  for (double& score : shifted) score += kShift;
+  const Row q = Softmax<double>(shifted);
+  double largest = 0;
+  for (size_t j = 0; j < p.size(); ++j) {
+    largest = std::max(largest, std::abs(q[j] - p[j]));
+  }
+  return largest;
+}
+
+double ComplexStepDeviation(const Row& scores, const Tensor<double>& jacobian) {
+  constexpr double kStep = 1e-50;
+  double largest = 0;
+  for (size_t j = 0; j < scores.size(); ++j) {
+    std::vector<Complex> ahead(scores.begin(), scores.end());
+    ahead[j] += Complex(0, kStep);
+    const std::vector<Complex> p = Softmax<Complex>(ahead);
+    for (size_t i = 0; i < p.size(); ++i) {
+      largest =
+          std::max(largest, std::abs(jacobian(i, j) - p[i].imag() / kStep));
+    }
+  }
+  return largest;
+}
+
+double TraceDeviation(const Row& p, const Tensor<double>& jacobian) {
+  double trace = 0;
+  double squares = 0;
+  for (size_t i = 0; i < p.size(); ++i) {
+    trace += jacobian(i, i);
+    squares += p[i] * p[i];
+  }
+  return std::abs(trace - (1 - squares));
+}
+
+Json MeasureDrawnRows(const JacobianOptions& options) {
+  const Row uniform = Softmax<double>(Row(options.keys, 0.0));
+  const double uniform_trace = SoftmaxJacobianTrace<double>(uniform);
+  const double uniform_entry = LargestEntry(SoftmaxJacobian<double>(uniform));
+  const double factors[] = {0.1, 0.5, 1, 2, 5, 10, 20};
+  RandomStream stream(options.seed, "jacobian rows");
+  double row_sum = 0;
+  double asymmetry = 0;
+  double shift = 0;
+  double complex_step = 0;
+  double trace_formula = 0;
+  double entry_over_rest = -1;
+  double trace_over_uniform = -1;
+  double entry_over_uniform = -1;
+  for (int64_t r = 0; r < options.rows; ++r) {
+    Row drawn(options.keys);
+    stream.FillGaussian(absl::MakeSpan(drawn));
+    const Row scores = Scaled(drawn, factors[r % std::size(factors)]);
+    const Row p = Softmax<double>(scores);
+    const Tensor<double> jacobian = SoftmaxJacobian<double>(p);
+    const double entry = LargestEntry(jacobian);
+    row_sum = std::max(row_sum, RowSumDeviation(jacobian));
+    asymmetry = std::max(asymmetry, Asymmetry(jacobian));
+    shift = std::max(shift, ShiftDeviation(scores, p));
+    complex_step =
+        std::max(complex_step, ComplexStepDeviation(scores, jacobian));
+    trace_formula = std::max(trace_formula, TraceDeviation(p, jacobian));
+    entry_over_rest = std::max(entry_over_rest, entry - RestWeight(p));
+    trace_over_uniform = std::max(
+        trace_over_uniform, SoftmaxJacobianTrace<double>(p) - uniform_trace);
+    entry_over_uniform = std::max(entry_over_uniform, entry - uniform_entry);
+  }
+  return {{"row_sum", row_sum},
+          {"asymmetry", asymmetry},
+          {"shift", shift},
+          {"complex_step", complex_step},
+          {"trace_formula", trace_formula},
+          {"entry_over_rest", entry_over_rest},
+          {"trace_over_uniform", trace_over_uniform},
+          {"largest_entry_over_uniform", entry_over_uniform}};
+}
+
+Json AtFactor(const Row& scores, double factor) {
+  const Row p = Softmax<double>(Scaled(scores, factor));
+  return {{"factor", factor},
+          {"largest_weight", *std::max_element(p.begin(), p.end())},
+          {"trace", SoftmaxJacobianTrace<double>(p)},
+          {"largest_entry", LargestEntry(SoftmaxJacobian<double>(p))}};
+}
+
+Json MatrixAtFactor(const Row& scores, double factor) {
+  const Row p = Softmax<double>(Scaled(scores, factor));
+  const Tensor<double> jacobian = SoftmaxJacobian<double>(p);
+  Json rows = Json::array();
+  for (int64_t i = 0; i < jacobian.dim(0); ++i) {
+    rows.push_back(Row(&jacobian(i, 0), &jacobian(i, 0) + jacobian.dim(1)));
+  }
+  return {{"factor", factor}, {"weights", p}, {"jacobian", rows}};
+}
+
+double LargestRise(const Json& curve, const std::string& name) {
+  double rise = -1;
+  for (size_t i = 1; i < curve.size(); ++i) {
+    rise = std::max(
+        rise, curve[i][name].get<double>() - curve[i - 1][name].get<double>());
+  }
+  return rise;
+}
+
+}  // namespace
+
+Json MeasureJacobian(const JacobianOptions& options) {
+  SOFTLOOKUP_CHECK(options.keys >= 2 && options.factor_steps >= 1,
+                   "two keys and a step");
+  Json found = MeasureDrawnRows(options);
+  RandomStream stream(options.seed, "jacobian curve");
+  Row scores(options.keys);
+  stream.FillGaussian(absl::MakeSpan(scores));
+  Json curve = Json::array();
+  for (int64_t step = 0; step <= options.factor_steps; ++step) {
+    const double part =
+        static_cast<double>(step) / static_cast<double>(options.factor_steps);
+    curve.push_back(AtFactor(scores, options.largest_factor * part * part));
+  }
+  found["uniform"] = curve.front();
+  found["one_hot"] = curve.back();
+  found["curve_rises"] = {
+      {"trace", LargestRise(curve, "trace")},
+      {"largest_entry", LargestRise(curve, "largest_entry")}};
+  found["curve"] = std::move(curve);
+  for (const double factor : {0.0, 1.0, 4.0, options.largest_factor}) {
+    found["matrices"].push_back(MatrixAtFactor(scores, factor));
+  }
+  return found;
+}
+
+}  // namespace softlookup
