@@ -12,7 +12,10 @@
 //
 // Rows with every key masked: by default output 0, log-sum-exp -inf, gradients
 // 0. Nothing stored at a masked position reaches any output or gradient, not
-// even a NaN.
+// even a NaN. At visible positions NaN and infinities follow IEEE arithmetic,
+// as in a hand-written softmax: a score of NaN or +inf, or a row of scores
+// that all overflowed to -inf, makes the row's weights and output NaN; its
+// log-sum-exp is then NaN, +inf or -inf.
 #ifndef SOFTLOOKUP_ATTENTION_ATTENTION_H_
 #define SOFTLOOKUP_ATTENTION_ATTENTION_H_
 
@@ -32,7 +35,8 @@ namespace softlookup {
 // What a row with every key masked gives.
 enum class FullyMasked {
   kZero,   // output 0, log-sum-exp -inf, weights 0, gradients 0
-  kNaN,    // what a hand-written softmax gives: 0 / 0; forward only
+  kNaN,    // output and weights NaN, as a hand-written softmax gives for 0 / 0;
+           // log-sum-exp -inf; forward only
   kError,  // InvalidArgument naming the row
 };
 

@@ -16,13 +16,13 @@
 namespace softlookup {
 namespace {
 
-// Shapes that agree; each test spoils one of them.
+// Shapes that agree, of sizes that all differ; each test spoils one of them.
 struct Shapes {
-  Shape query = {2, 6, 3, 5};
-  Shape key = {2, 2, 4, 5};
-  Shape value = {2, 2, 4, 7};
+  Shape query = {9, 6, 3, 5};
+  Shape key = {9, 2, 4, 5};
+  Shape value = {9, 2, 4, 7};
   Shape bias = {1, 6, 1, 4};
-  Shape output_gradient = {2, 6, 3, 7};
+  Shape output_gradient = {9, 6, 3, 7};
 };
 
 template <typename T = double>
@@ -53,7 +53,7 @@ TYPED_TEST_SUITE(CheckAttentionTest, Scalars);
 TYPED_TEST(CheckAttentionTest, ReturnsTheSizes) {
   const absl::StatusOr<AttentionSizes> sizes = Check<TypeParam>({});
   ASSERT_TRUE(sizes.ok()) << sizes.status();
-  EXPECT_EQ(sizes->batch, 2);
+  EXPECT_EQ(sizes->batch, 9);
   EXPECT_EQ(sizes->query_heads, 6);
   EXPECT_EQ(sizes->key_heads, 2);
   EXPECT_EQ(sizes->queries, 3);
@@ -74,9 +74,9 @@ TEST(CheckAttention, NamesWrongRanksAndEmptyDimensions) {
               "query has shape [6, 3, 5]; allowed: rank 4, [B, H, Tq, D], "
               "each dimension at least 1");
   shapes = {};
-  shapes.key = {2, 2, 4, 5, 1};
+  shapes.key = {9, 2, 4, 5, 1};
   ExpectError(shapes,
-              "key has shape [2, 2, 4, 5, 1]; allowed: rank 4, "
+              "key has shape [9, 2, 4, 5, 1]; allowed: rank 4, "
               "[B, Hkv, Tk, D], each dimension at least 1");
   shapes = {};
   shapes.value = {2, 4, 7};
@@ -96,28 +96,28 @@ TEST(CheckAttention, NamesShapesThatDisagree) {
   Shapes shapes;
   shapes.key = {3, 2, 4, 5};
   ExpectError(shapes,
-              "key has shape [3, 2, 4, 5] and query [2, 6, 3, 5]; allowed: "
+              "key has shape [3, 2, 4, 5] and query [9, 6, 3, 5]; allowed: "
               "the same batch B");
-  shapes.key = {2, 4, 4, 5};
+  shapes.key = {9, 4, 4, 5};
   ExpectError(shapes,
-              "key has shape [2, 4, 4, 5] and query [2, 6, 3, 5]; allowed: "
+              "key has shape [9, 4, 4, 5] and query [9, 6, 3, 5]; allowed: "
               "H a multiple of Hkv (dimension 1)");
-  shapes.key = {2, 2, 4, 6};
+  shapes.key = {9, 2, 4, 6};
   ExpectError(shapes,
-              "key has shape [2, 2, 4, 6] and query [2, 6, 3, 5]; allowed: "
+              "key has shape [9, 2, 4, 6] and query [9, 6, 3, 5]; allowed: "
               "the same width D (dimension 3)");
   shapes = {};
   shapes.value = {1, 2, 4, 7};
   ExpectError(shapes,
-              "value has shape [1, 2, 4, 7] and key [2, 2, 4, 5]; allowed: "
+              "value has shape [1, 2, 4, 7] and key [9, 2, 4, 5]; allowed: "
               "the same batch B");
-  shapes.value = {2, 6, 4, 7};
+  shapes.value = {9, 6, 4, 7};
   ExpectError(shapes,
-              "value has shape [2, 6, 4, 7] and key [2, 2, 4, 5]; allowed: "
+              "value has shape [9, 6, 4, 7] and key [9, 2, 4, 5]; allowed: "
               "the same heads Hkv (dimension 1)");
-  shapes.value = {2, 2, 5, 7};
+  shapes.value = {9, 2, 5, 7};
   ExpectError(shapes,
-              "value has shape [2, 2, 5, 7] and key [2, 2, 4, 5]; allowed: "
+              "value has shape [9, 2, 5, 7] and key [9, 2, 4, 5]; allowed: "
               "the same key positions Tk (dimension 2)");
 }
 
@@ -126,7 +126,7 @@ TEST(CheckAttention, NamesABiasThatDoesNotBroadcast) {
   shapes.bias = {1, 2, 1, 4};
   ExpectError(shapes,
               "bias has shape [1, 2, 1, 4]; allowed: rank 4, each dimension "
-              "1 or that of [B, H, Tq, Tk] = [2, 6, 3, 4]");
+              "1 or that of [B, H, Tq, Tk] = [9, 6, 3, 4]");
 }
 
 TEST(CheckAttention, ChecksTheMask) {
@@ -154,10 +154,10 @@ TEST(CheckAttention, NamesAScaleThatIsNotFinite) {
 
 TEST(CheckAttentionBackward, NamesAGradientOfTheWrongShape) {
   Shapes shapes;
-  shapes.output_gradient = {2, 6, 3, 5};
+  shapes.output_gradient = {9, 6, 3, 5};
   ExpectError(shapes,
-              "output_gradient has shape [2, 6, 3, 5]; allowed: the "
-              "output's, [B, H, Tq, Dv] = [2, 6, 3, 7]");
+              "output_gradient has shape [9, 6, 3, 5]; allowed: the "
+              "output's, [B, H, Tq, Dv] = [9, 6, 3, 7]");
 }
 
 TEST(CheckAttentionBackward, RefusesRowsOfNaN) {
