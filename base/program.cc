@@ -11,9 +11,9 @@
 #include "absl/flags/reflection.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "base/printable.h"
 #include "base/status.h"
 
 namespace softlookup {
@@ -101,11 +101,6 @@ void PrintHelp(const std::string& program, const std::string& usage) {
   }
 }
 
-// One line, however many the message had.
-std::string OneLine(absl::string_view message) {
-  return absl::StrReplaceAll(message, {{"\n", " "}, {"\r", " "}});
-}
-
 // What was printed must have arrived: a full disk under a redirection shows
 // only here.
 absl::Status FlushOutput() {
@@ -120,7 +115,7 @@ int Finish(const std::string& program, absl::Status status) {
   if (status.ok()) status = flushed;
   if (!status.ok()) {
     std::fprintf(stderr, "%s: %s\n", program.c_str(),
-                 OneLine(status.message()).c_str());
+                 Printable(status.message()).c_str());
   }
   return ExitCode(status);
 }

@@ -42,7 +42,7 @@ absl::Status Run() {
               absl::GetFlag(FLAGS_colour).name.c_str());
   const std::string end = absl::GetFlag(FLAGS_end);
   if (end == "bad_input") {
-    return absl::InvalidArgumentError("line one\nline two\rline three");
+    return absl::InvalidArgumentError("line one\nline two\xff\x1b");
   }
   if (end == "failed") return absl::InternalError("it failed");
   if (end == "exception") throw std::runtime_error("thrown");

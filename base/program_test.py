@@ -133,7 +133,7 @@ class ProgramTest(unittest.TestCase):
 
     def test_exit_codes(self):
         for end, code, message in [
-                ("bad_input", 2, "line one line two line three"),
+                ("bad_input", 2, "line one line two\\xff\\x1b"),
                 ("failed", 1, "it failed"),
                 ("exception", 1, "thrown"),
                 ("memory", 1, "out of memory"),
