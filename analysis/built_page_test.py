@@ -50,7 +50,8 @@ class Page(HTMLParser):
             self.references += re.findall(r"url\(#([^)]+)\)", value or "")
         if tag == "tr" and attributes.get("id", "").startswith("claim-"):
             self.rows[attributes["id"]] = attributes["class"]
-        if tag == "svg" and not attributes.get("aria-label"):
+        hidden = attributes.get("aria-hidden") == "true"
+        if tag == "svg" and not hidden and not attributes.get("aria-label"):
             self.unlabelled.append(self.getpos())
         if "lang" in attributes:
             self.languages[attributes["lang"]] += 1
