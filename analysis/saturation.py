@@ -111,7 +111,7 @@ def draw_entropy(figure: Figure, inputs: Inputs, say: Say) -> str:
     axes.set_title(say("The scale keeps rows open", "缩放使各行保持开放"))
     for case in COLORS:
         _draw_histogram(axes, saturation, case, "entropy")
-    uniform = saturation.number(f"{ROWS}/uniform/entropy")
+    uniform = saturation.number(f"{ROWS}/uniform/entropy/mean/value")
     axes.set_xlim(0, uniform * 1.12)
     axes.set_ylim(0, axes.get_ylim()[1] * 1.15)
     for case, align in (("scaled", "right"), ("unscaled", "left")):

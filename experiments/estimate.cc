@@ -42,6 +42,13 @@ double Mean(absl::Span<const double> draws) {
   return sum / static_cast<double>(draws.size());
 }
 
+Json EstimateJson(const Estimate& estimate, double truth) {
+  Json json = EstimateJson(estimate);
+  json["errors_off"] =
+      std::abs(estimate.value - truth) / estimate.standard_error;
+  return json;
+}
+
 Estimate MeanEstimate(absl::Span<const double> draws) {
   SOFTLOOKUP_CHECK(draws.size() >= 2, "two draws for an error");
   const double n = static_cast<double>(draws.size());

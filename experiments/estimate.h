@@ -28,6 +28,9 @@ inline constexpr double kIntervalMultiple = 4;
 
 // {"value", "standard_error", "interval": [low, high]}.
 Json EstimateJson(const Estimate& estimate);
+// The same with "errors_off", how many standard errors the value lies from
+// what it estimates; infinite without an error.
+Json EstimateJson(const Estimate& estimate, double truth);
 
 // The mean of n >= 1 draws.
 double Mean(absl::Span<const double> draws);

@@ -46,6 +46,12 @@ TEST(Estimate, IntervalReachesFourErrors) {
   EXPECT_EQ(json["interval"][1], 12.0);
 }
 
+TEST(Estimate, ErrorsOff) {
+  EXPECT_EQ(EstimateJson({10, 0.5}, 8)["errors_off"], 4.0);
+  EXPECT_EQ(EstimateJson({10, 0.5}, 11)["errors_off"], 2.0);
+  EXPECT_EQ(EstimateJson({10, 0.5}, 8)["interval"][1], 12.0);
+}
+
 TEST(Estimate, GeometricMeanByHand) {
   // log 1, log 4: mean log 2, standard deviation log 4 / sqrt(2), error half
   // of log 4.

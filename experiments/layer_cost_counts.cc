@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "attention/cost.h"
 #include "base/random.h"
 #include "base/status.h"
 #include "base/tensor.h"
+#include "experiments/matrix.h"
 #include "experiments/sequence_layers.h"
 #include "experiments/traced.h"
 
@@ -19,14 +19,6 @@ namespace softlookup {
 namespace {
 
 double Real(int64_t count) { return static_cast<double>(count); }
-
-Tensor<double> Gaussians(const Shape& shape, double deviation,
-                         RandomStream& stream) {
-  Tensor<double> tensor(shape);
-  stream.FillGaussian(absl::MakeSpan(tensor.elements()));
-  for (double& element : tensor.elements()) element *= deviation;
-  return tensor;
-}
 
 absl::StatusOr<Json> Point(int64_t positions, int64_t width, int64_t kernel) {
   const LayerShape shape = {
@@ -82,8 +74,8 @@ absl::StatusOr<Json> MeasurePoints(const CountOptions& options) {
 int64_t CountProduct(int64_t rows, int64_t inner, int64_t columns,
                      RandomStream& stream) {
   Trace trace;
-  Project(TracedTensor(Gaussians({rows, inner}, 1, stream), &trace),
-          TracedTensor(Gaussians({inner, columns}, 1, stream), &trace));
+  Project(TracedTensor(GaussianMatrix(stream, rows, inner, 1), &trace),
+          TracedTensor(GaussianMatrix(stream, inner, columns, 1), &trace));
   return trace.multiplications;
 }
 
@@ -94,17 +86,17 @@ Json RunShortLayers(const CountOptions& options) {
   RandomStream stream(options.seed, "counted layers");
   Trace recurrent;
   RecurrentStates(
-      TracedTensor(Gaussians({d, d}, 1 / std::sqrt(Real(d)), stream),
+      TracedTensor(GaussianMatrix(stream, d, d, 1 / std::sqrt(Real(d))),
                    &recurrent),
-      TracedTensor(Gaussians({t, d}, 1, stream), &recurrent),
+      TracedTensor(GaussianMatrix(stream, t, d, 1), &recurrent),
       std::vector<Traced>(d), Nonlinearity::kTanh);
   const int64_t scores = CountProduct(t, d, t, stream);
   const int64_t averages = CountProduct(t, t, d, stream);
   const int64_t projection = CountProduct(t, d, d, stream);
   Trace four;
-  const Tensor<Traced> x = TracedTensor(Gaussians({t, d}, 1, stream), &four);
+  const Tensor<Traced> x = TracedTensor(GaussianMatrix(stream, t, d, 1), &four);
   const Tensor<Traced> w =
-      TracedTensor(Gaussians({d, d}, 1 / std::sqrt(Real(d)), stream), &four);
+      TracedTensor(GaussianMatrix(stream, d, d, 1 / std::sqrt(Real(d))), &four);
   for (int role = 0; role < 4; ++role) Project(x, w);
   return {
       {"recurrence", recurrent.multiplications},
@@ -137,14 +129,14 @@ absl::StatusOr<Json> MeasureSequential(const CountOptions& options) {
   RandomStream stream(options.seed, "sequential steps");
   Trace trace;
   const Tensor<Traced> w =
-      TracedTensor(Gaussians({kWidth, kWidth}, 0.5, stream), &trace);
+      TracedTensor(GaussianMatrix(stream, kWidth, kWidth, 0.5), &trace);
   int64_t one = 0;
   int64_t together = 0;
   int64_t in_turn = 0;
   Tensor<Traced> x;
   for (int64_t s = 0; s < kSequences; ++s) {
-    x = TracedTensor(Gaussians({options.sequence, kWidth}, 1, stream), &trace,
-                     Traced::kSource);
+    x = TracedTensor(GaussianMatrix(stream, options.sequence, kWidth, 1),
+                     &trace, Traced::kSource);
     const int64_t steps = LongestChain(RecurrentStates(
         w, x, std::vector<Traced>(kWidth), Nonlinearity::kTanh));
     if (s == 0) one = steps;
@@ -181,9 +173,9 @@ Json MeasurePaths(const CountOptions& options) {
   const int64_t positions = options.pairs_up_to;
   RandomStream stream(options.seed, "path lengths");
   Trace trace;
-  const Tensor<double> inputs = Gaussians({positions, kWidth}, 1, stream);
+  const Tensor<double> inputs = GaussianMatrix(stream, positions, kWidth, 1);
   const Tensor<Traced> w =
-      TracedTensor(Gaussians({kWidth, kWidth}, 0.5, stream), &trace);
+      TracedTensor(GaussianMatrix(stream, kWidth, kWidth, 0.5), &trace);
   int64_t recurrent = 0;
   int64_t attention = 0;
   for (int64_t j = 0; j + 1 < positions; ++j) {

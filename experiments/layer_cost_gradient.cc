@@ -1,17 +1,17 @@
 #include "experiments/layer_cost_gradient.h"
 
-#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "base/random.h"
 #include "base/status.h"
 #include "base/tensor.h"
 #include "experiments/estimate.h"
+#include "experiments/largest.h"
+#include "experiments/matrix.h"
 #include "experiments/sequence_jacobians.h"
 #include "experiments/sequence_layers.h"
 
@@ -21,23 +21,16 @@ namespace {
 using Complex = std::complex<double>;
 using Matrix = Tensor<double>;
 
-Matrix Gaussians(const Shape& shape, double deviation, RandomStream& stream) {
-  Matrix matrix(shape);
-  stream.FillGaussian(absl::MakeSpan(matrix.elements()));
-  for (double& element : matrix.elements()) element *= deviation;
-  return matrix;
-}
-
 // Variance 1 / d: the projection of a normalised token has unit variance.
 Matrix ProjectionWeights(int64_t width, RandomStream& stream) {
-  return Gaussians({width, width}, 1 / std::sqrt(static_cast<double>(width)),
-                   stream);
+  return GaussianMatrix(stream, width, width,
+                        1 / std::sqrt(static_cast<double>(width)));
 }
 
 // Rows of mean square 1.
 Matrix NormalisedTokens(int64_t positions, int64_t width,
                         RandomStream& stream) {
-  Matrix tokens = Gaussians({positions, width}, 1, stream);
+  Matrix tokens = GaussianMatrix(stream, positions, width, 1);
   for (int64_t t = 0; t < positions; ++t) {
     double square = 0;
     for (int64_t i = 0; i < width; ++i) square += tokens(t, i) * tokens(t, i);
@@ -116,14 +109,14 @@ double ComplexStepDeviation(const Replicate& replicate, RandomStream& stream) {
   const Matrix states =
       RecurrentStates(replicate.recurrent.state, input,
                       std::vector<double>(d, 0.0), Nonlinearity::kTanh);
-  const std::vector<double> last = Gaussians({d}, 1, stream).elements();
+  const std::vector<double> last = GaussianMatrix(stream, 1, d, 1).elements();
   const Matrix gradient = RecurrentGradient(replicate.recurrent.state, states,
                                             last, Nonlinearity::kTanh);
   const Matrix magnitude = RecurrentGradientMagnitude(
       replicate.recurrent.state, states, last, Nonlinearity::kTanh);
-  double largest = 0;
+  Largest largest;
   for (int64_t t = 0; t < input.dim(0); ++t) {
-    const Matrix direction = Gaussians({d}, 1, stream);
+    const Matrix direction = GaussianMatrix(stream, 1, d, 1);
     const std::vector<double> derivative =
         ComplexStepDerivative(replicate, input, states, t, direction);
     double difference = 0;
@@ -132,9 +125,9 @@ double ComplexStepDeviation(const Replicate& replicate, RandomStream& stream) {
       difference += gradient(t, i) * direction[i] - last[i] * derivative[i];
       size += magnitude(t, i) * std::abs(direction[i]);
     }
-    largest = std::max(largest, std::abs(difference) / size);
+    largest.See(std::abs(difference) / size);
   }
-  return largest;
+  return largest.value();
 }
 
 // Per distance, one number per replicate.
@@ -198,7 +191,8 @@ double SmallestLaterChange(const Matrix& weights, const Matrix& input) {
       RecurrentStates(weights, rest, changed, Nonlinearity::kTanh);
   double smallest = 1;
   for (int64_t t = 0; t < kLater; ++t) {
-    smallest = std::min(smallest, RelativeChange(as_before, after, t));
+    const double change = RelativeChange(as_before, after, t);
+    if (!(change >= smallest)) smallest = change;  // a NaN too
   }
   return smallest;
 }
@@ -258,8 +252,8 @@ absl::StatusOr<Json> MeasureGradients(const GradientOptions& options) {
 Json MeasureLoop(const LoopOptions& options) {
   RandomStream stream(options.seed, "loop");
   const Matrix weights = ProjectionWeights(options.width, stream);
-  const Matrix a = Gaussians({options.positions, options.width}, 1, stream);
-  const Matrix b = Gaussians({options.positions, options.width}, 1, stream);
+  const Matrix a = GaussianMatrix(stream, options.positions, options.width, 1);
+  const Matrix b = GaussianMatrix(stream, options.positions, options.width, 1);
   const Matrix no_loop({options.width, options.width});
   return {{"smallest_later_change", SmallestLaterChange(weights, a)},
           {"without_loop", SmallestLaterChange(no_loop, a)},

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/types/span.h"
 #include "attention/attention.h"
 #include "attention/cost.h"
 #include "attention/matrix_product.h"
@@ -16,7 +15,9 @@
 #include "base/tensor.h"
 #include "experiments/blocked_attention.h"
 #include "experiments/generation.h"
+#include "experiments/largest.h"
 #include "experiments/linear_scan.h"
+#include "experiments/matrix.h"
 #include "experiments/running_average.h"
 #include "experiments/sequence_layers.h"
 #include "experiments/traced.h"
@@ -25,29 +26,6 @@ namespace softlookup {
 namespace {
 
 using Matrix = Tensor<double>;
-
-Matrix Gaussians(const Shape& shape, double deviation, RandomStream& stream) {
-  Matrix matrix(shape);
-  stream.FillGaussian(absl::MakeSpan(matrix.elements()));
-  for (double& element : matrix.elements()) element *= deviation;
-  return matrix;
-}
-
-double LargestMagnitude(const Matrix& matrix) {
-  double largest = 0;
-  for (const double element : matrix.elements()) {
-    largest = std::max(largest, std::abs(element));
-  }
-  return largest;
-}
-
-double LargestDifference(const Matrix& a, const Matrix& b) {
-  double largest = 0;
-  for (int64_t i = 0; i < a.size(); ++i) {
-    largest = std::max(largest, std::abs(a[i] - b[i]));
-  }
-  return largest;
-}
 
 // One head of the reference on [T, d] matrices.
 absl::StatusOr<AttentionOutputs<double>> Reference(const Matrix& q,
@@ -79,11 +57,11 @@ absl::StatusOr<Json> MeasureMixing(const MixingOptions& options) {
   const int64_t d = options.width;
   RandomStream stream(options.seed, "mixing");
   // One query for every position: the score of key j is the same in each row.
-  const Matrix query = Gaussians({1, d}, 1, stream);
+  const Matrix query = GaussianMatrix(stream, 1, d, 1);
   Matrix queries({t, d});
   for (int64_t i = 0; i < queries.size(); ++i) queries[i] = query[i % d];
-  const Matrix keys = Gaussians({t, d}, 1, stream);
-  const Matrix values = Gaussians({t, d}, 1, stream);
+  const Matrix keys = GaussianMatrix(stream, t, d, 1);
+  const Matrix values = GaussianMatrix(stream, t, d, 1);
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       const AttentionOutputs<double> whole,
       Reference(queries, keys, values, CausalAlignment::kTopLeft));
@@ -104,7 +82,7 @@ absl::StatusOr<Json> MeasureMixing(const MixingOptions& options) {
   const int64_t steps = ChainOf(RunningAverage(
       traced_scores, TracedTensor(values, &trace, Traced::kSource)));
 
-  double rows_alone = 0;
+  Largest rows_alone;
   for (int64_t i = t - 1; i >= 0; --i) {
     const Matrix seen_keys = Copy(keys.view().Slice(0, 0, i + 1));
     const Matrix seen_values = Copy(values.view().Slice(0, 0, i + 1));
@@ -112,8 +90,7 @@ absl::StatusOr<Json> MeasureMixing(const MixingOptions& options) {
         const AttentionOutputs<double> row,
         Reference(query, seen_keys, seen_values, CausalAlignment::kNone));
     for (int64_t c = 0; c < d; ++c) {
-      rows_alone = std::max(rows_alone,
-                            std::abs(row.output[c] - whole.output(0, 0, i, c)));
+      rows_alone.See(std::abs(row.output[c] - whole.output(0, 0, i, c)));
     }
   }
   return Json{{"positions", t},
@@ -121,7 +98,7 @@ absl::StatusOr<Json> MeasureMixing(const MixingOptions& options) {
               {"steps_of_the_loop", steps},
               {"deviation",
                LargestDifference(loop, product) / LargestMagnitude(values)},
-              {"rows_alone_deviation", rows_alone}};
+              {"rows_alone_deviation", rows_alone.value()}};
 }
 
 Json MeasureScan(const MixingOptions& options) {
@@ -130,15 +107,15 @@ Json MeasureScan(const MixingOptions& options) {
   RandomStream stream(options.seed, "linear recurrence");
   Matrix decay({t, d});
   for (double& element : decay.elements()) element = stream.Uniform();
-  const Matrix input = Gaussians({t, d}, 1, stream);
+  const Matrix input = GaussianMatrix(stream, t, d, 1);
   Matrix magnitude = input;
   for (double& element : magnitude.elements()) element = std::abs(element);
   const Matrix loop = LinearRecurrence(decay, input);
   const Matrix scan = LinearScan(decay, input);
   const Matrix size = LinearRecurrence(decay, magnitude);
-  double deviation = 0;
+  Largest deviation;
   for (int64_t i = 0; i < loop.size(); ++i) {
-    deviation = std::max(deviation, std::abs(scan[i] - loop[i]) / size[i]);
+    deviation.See(std::abs(scan[i] - loop[i]) / size[i]);
   }
   Trace trace;
   const Tensor<Traced> traced_decay =
@@ -154,7 +131,7 @@ Json MeasureScan(const MixingOptions& options) {
            ChainOf(LinearRecurrence(traced_decay, traced_input))},
           {"rounds_of_the_scan", rounds},
           {"rounds_deviation", rounds - expected},
-          {"deviation", deviation}};
+          {"deviation", deviation.value()}};
 }
 
 namespace {
@@ -180,9 +157,9 @@ double Quotient(int64_t a, int64_t b) {
 // The head's three inputs, [T, d].
 struct Head {
   Head(int64_t positions, int64_t width, RandomStream& stream)
-      : q(Gaussians({positions, width}, 1, stream)),
-        k(Gaussians({positions, width}, 1, stream)),
-        v(Gaussians({positions, width}, 1, stream)) {}
+      : q(GaussianMatrix(stream, positions, width, 1)),
+        k(GaussianMatrix(stream, positions, width, 1)),
+        v(GaussianMatrix(stream, positions, width, 1)) {}
 
   Matrix q;
   Matrix k;
@@ -265,13 +242,13 @@ absl::StatusOr<Json> MeasureGeneration(const MixingOptions& options) {
   const int64_t d = options.width;
   const double deviation = 1 / std::sqrt(static_cast<double>(d));
   RandomStream stream(options.seed, "generation");
-  const Matrix tokens = Gaussians({t, d}, 1, stream);
-  RecurrentGenerator recurrent(Gaussians({d, d}, deviation, stream),
-                               Gaussians({d, d}, deviation, stream));
+  const Matrix tokens = GaussianMatrix(stream, t, d, 1);
+  RecurrentGenerator recurrent(GaussianMatrix(stream, d, d, deviation),
+                               GaussianMatrix(stream, d, d, deviation));
   const AttentionProjections projections = {
-      Gaussians({d, d}, deviation, stream),
-      Gaussians({d, d}, deviation, stream),
-      Gaussians({d, d}, deviation, stream)};
+      GaussianMatrix(stream, d, d, deviation),
+      GaussianMatrix(stream, d, d, deviation),
+      GaussianMatrix(stream, d, d, deviation)};
   CachedAttention attention(projections);
   const Matrix v = Project(tokens, projections.value);
   SOFTLOOKUP_ASSIGN_OR_RETURN(const AttentionOutputs<double> whole,
@@ -281,13 +258,12 @@ absl::StatusOr<Json> MeasureGeneration(const MixingOptions& options) {
   std::vector<int64_t> recurrent_memory;
   std::vector<int64_t> attention_memory;
   int64_t formula = 0;
-  double output = 0;
+  Largest output;
   for (int64_t token = 0; token < t; ++token) {
     recurrent.Step(RowCopy(tokens, token));
     const std::vector<double> row = attention.Step(RowCopy(tokens, token));
     for (int64_t c = 0; c < d; ++c) {
-      output =
-          std::max(output, std::abs(row[c] - whole.output(0, 0, token, c)));
+      output.See(std::abs(row[c] - whole.output(0, 0, token, c)));
     }
     recurrent_memory.push_back(recurrent.memory());
     attention_memory.push_back(attention.memory());
@@ -307,7 +283,7 @@ absl::StatusOr<Json> MeasureGeneration(const MixingOptions& options) {
       {"recurrent_growth", recurrent_memory.back() - recurrent_memory.front()},
       {"attention_growth", attention_memory.back() - attention_memory.front()},
       {"formula_deviation", formula},
-      {"output_deviation", output / LargestMagnitude(v)}};
+      {"output_deviation", output.value() / LargestMagnitude(v)}};
 }
 
 }  // namespace softlookup

@@ -13,6 +13,7 @@
 #include "base/elementary.h"
 #include "base/random.h"
 #include "base/status.h"
+#include "experiments/largest.h"
 
 namespace softlookup {
 namespace {
@@ -58,15 +59,15 @@ double Entropy(absl::Span<const double> weights) {
 double ProductDeviation(absl::Span<const double> d_scores,
                         const Tensor<double>& jacobian,
                         absl::Span<const double> g) {
-  double largest = 0;
-  double size = 0;
+  Largest largest;
+  Largest size;
   for (size_t i = 0; i < g.size(); ++i) {
     double product = 0;
     for (size_t j = 0; j < g.size(); ++j) product += jacobian(i, j) * g[j];
-    largest = std::max(largest, std::abs(d_scores[i] - product));
-    size = std::max(size, std::abs(g[i]));
+    largest.See(std::abs(d_scores[i] - product));
+    size.See(std::abs(g[i]));
   }
-  return largest / size;
+  return largest.value() / size.value();
 }
 
 std::vector<double> RowScores(const RandomRows& rows, int64_t row,

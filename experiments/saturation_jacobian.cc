@@ -10,6 +10,8 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "base/tensor.h"
+#include "experiments/largest.h"
+#include "experiments/matrix.h"
 
 namespace softlookup {
 namespace {
@@ -25,11 +27,11 @@ Row Scaled(Row scores, double factor) {
 }
 
 double LargestEntry(const Tensor<double>& jacobian) {
-  double largest = 0;
+  Largest largest;
   for (const double entry : jacobian.elements()) {
-    largest = std::max(largest, std::abs(entry));
+    largest.See(std::abs(entry));
   }
-  return largest;
+  return largest.value();
 }
 
 // The weight of all keys but the best one; summed, since 1 - p cancels.
@@ -42,49 +44,48 @@ double RestWeight(const Row& p) {
 }
 
 double RowSumDeviation(const Tensor<double>& jacobian) {
-  double largest = 0;
+  Largest largest;
   for (int64_t i = 0; i < jacobian.dim(0); ++i) {
     double sum = 0;
     for (int64_t j = 0; j < jacobian.dim(1); ++j) sum += jacobian(i, j);
-    largest = std::max(largest, std::abs(sum));
+    largest.See(std::abs(sum));
   }
-  return largest;
+  return largest.value();
 }
 
 double Asymmetry(const Tensor<double>& jacobian) {
-  double largest = 0;
+  Largest largest;
   for (int64_t i = 0; i < jacobian.dim(0); ++i) {
     for (int64_t j = 0; j < i; ++j) {
-      largest = std::max(largest, std::abs(jacobian(i, j) - jacobian(j, i)));
+      largest.See(std::abs(jacobian(i, j) - jacobian(j, i)));
     }
   }
-  return largest;
+  return largest.value();
 }
 
 double ShiftDeviation(const Row& scores, const Row& p) {
   Row shifted = scores;
   for (double& score : shifted) score += kShift;
   const Row q = Softmax<double>(shifted);
-  double largest = 0;
+  Largest largest;
   for (size_t j = 0; j < p.size(); ++j) {
-    largest = std::max(largest, std::abs(q[j] - p[j]));
+    largest.See(std::abs(q[j] - p[j]));
   }
-  return largest;
+  return largest.value();
 }
 
 double ComplexStepDeviation(const Row& scores, const Tensor<double>& jacobian) {
   constexpr double kStep = 1e-50;
-  double largest = 0;
+  Largest largest;
   for (size_t j = 0; j < scores.size(); ++j) {
     std::vector<Complex> ahead(scores.begin(), scores.end());
     ahead[j] += Complex(0, kStep);
     const std::vector<Complex> p = Softmax<Complex>(ahead);
     for (size_t i = 0; i < p.size(); ++i) {
-      largest =
-          std::max(largest, std::abs(jacobian(i, j) - p[i].imag() / kStep));
+      largest.See(std::abs(jacobian(i, j) - p[i].imag() / kStep));
     }
   }
-  return largest;
+  return largest.value();
 }
 
 double TraceDeviation(const Row& p, const Tensor<double>& jacobian) {
@@ -103,14 +104,14 @@ Json MeasureDrawnRows(const JacobianOptions& options) {
   const double uniform_entry = LargestEntry(SoftmaxJacobian<double>(uniform));
   const double factors[] = {0.1, 0.5, 1, 2, 5, 10, 20};
   RandomStream stream(options.seed, "jacobian rows");
-  double row_sum = 0;
-  double asymmetry = 0;
-  double shift = 0;
-  double complex_step = 0;
-  double trace_formula = 0;
-  double entry_over_rest = -1;
-  double trace_over_uniform = -1;
-  double entry_over_uniform = -1;
+  Largest row_sum;
+  Largest asymmetry;
+  Largest shift;
+  Largest complex_step;
+  Largest trace_formula;
+  Largest entry_over_rest = Largest::OfAny();
+  Largest trace_over_uniform = Largest::OfAny();
+  Largest entry_over_uniform = Largest::OfAny();
   for (int64_t r = 0; r < options.rows; ++r) {
     Row drawn(options.keys);
     stream.FillGaussian(absl::MakeSpan(drawn));
@@ -118,25 +119,23 @@ Json MeasureDrawnRows(const JacobianOptions& options) {
     const Row p = Softmax<double>(scores);
     const Tensor<double> jacobian = SoftmaxJacobian<double>(p);
     const double entry = LargestEntry(jacobian);
-    row_sum = std::max(row_sum, RowSumDeviation(jacobian));
-    asymmetry = std::max(asymmetry, Asymmetry(jacobian));
-    shift = std::max(shift, ShiftDeviation(scores, p));
-    complex_step =
-        std::max(complex_step, ComplexStepDeviation(scores, jacobian));
-    trace_formula = std::max(trace_formula, TraceDeviation(p, jacobian));
-    entry_over_rest = std::max(entry_over_rest, entry - RestWeight(p));
-    trace_over_uniform = std::max(
-        trace_over_uniform, SoftmaxJacobianTrace<double>(p) - uniform_trace);
-    entry_over_uniform = std::max(entry_over_uniform, entry - uniform_entry);
+    row_sum.See(RowSumDeviation(jacobian));
+    asymmetry.See(Asymmetry(jacobian));
+    shift.See(ShiftDeviation(scores, p));
+    complex_step.See(ComplexStepDeviation(scores, jacobian));
+    trace_formula.See(TraceDeviation(p, jacobian));
+    entry_over_rest.See(entry - RestWeight(p));
+    trace_over_uniform.See(SoftmaxJacobianTrace<double>(p) - uniform_trace);
+    entry_over_uniform.See(entry - uniform_entry);
   }
-  return {{"row_sum", row_sum},
-          {"asymmetry", asymmetry},
-          {"shift", shift},
-          {"complex_step", complex_step},
-          {"trace_formula", trace_formula},
-          {"entry_over_rest", entry_over_rest},
-          {"trace_over_uniform", trace_over_uniform},
-          {"largest_entry_over_uniform", entry_over_uniform}};
+  return {{"row_sum", row_sum.value()},
+          {"asymmetry", asymmetry.value()},
+          {"shift", shift.value()},
+          {"complex_step", complex_step.value()},
+          {"trace_formula", trace_formula.value()},
+          {"entry_over_rest", entry_over_rest.value()},
+          {"trace_over_uniform", trace_over_uniform.value()},
+          {"largest_entry_over_uniform", entry_over_uniform.value()}};
 }
 
 Json AtFactor(const Row& scores, double factor) {
@@ -150,20 +149,16 @@ Json AtFactor(const Row& scores, double factor) {
 Json MatrixAtFactor(const Row& scores, double factor) {
   const Row p = Softmax<double>(Scaled(scores, factor));
   const Tensor<double> jacobian = SoftmaxJacobian<double>(p);
-  Json rows = Json::array();
-  for (int64_t i = 0; i < jacobian.dim(0); ++i) {
-    rows.push_back(Row(&jacobian(i, 0), &jacobian(i, 0) + jacobian.dim(1)));
-  }
-  return {{"factor", factor}, {"weights", p}, {"jacobian", rows}};
+  return {
+      {"factor", factor}, {"weights", p}, {"jacobian", NestedLists(jacobian)}};
 }
 
 double LargestRise(const Json& curve, const std::string& name) {
-  double rise = -1;
+  Largest rise = Largest::OfAny();
   for (size_t i = 1; i < curve.size(); ++i) {
-    rise = std::max(
-        rise, curve[i][name].get<double>() - curve[i - 1][name].get<double>());
+    rise.See(curve[i][name].get<double>() - curve[i - 1][name].get<double>());
   }
-  return rise;
+  return rise.value();
 }
 
 }  // namespace

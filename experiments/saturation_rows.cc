@@ -1,6 +1,5 @@
 #include "experiments/saturation_rows.h"
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "base/elementary.h"
 #include "base/status.h"
 #include "experiments/estimate.h"
+#include "experiments/largest.h"
 #include "experiments/random_rows.h"
 
 namespace softlookup {
@@ -55,8 +55,11 @@ Json FullSummary(const RowMeasures& measures, int64_t keys, int64_t blocks) {
   json["entropy"]["histogram"] =
       HistogramJson(measures.entropy, 0, Log(static_cast<double>(keys)), kBins);
   json["jacobian_norm"] = MeanAndMedian(measures.jacobian_norm, blocks);
-  json["product_deviation"] = *std::max_element(
-      measures.product_deviation.begin(), measures.product_deviation.end());
+  Largest product_deviation;
+  for (const double deviation : measures.product_deviation) {
+    product_deviation.See(deviation);
+  }
+  json["product_deviation"] = product_deviation.value();
   json["query_gradient"] = MeanAndMedian(measures.query_gradient, blocks);
   json["gap_to_runner_up"] = GapJson(measures.gap_to_runner_up, blocks);
   json["gap_to_mean_rest"] = GapJson(measures.gap_to_mean_rest, blocks);

@@ -1,6 +1,5 @@
 #include "experiments/saturation_scores.h"
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string>
@@ -13,6 +12,8 @@
 #include "base/random.h"
 #include "base/tensor.h"
 #include "experiments/estimate.h"
+#include "experiments/largest.h"
+#include "experiments/matrix.h"
 
 namespace softlookup {
 namespace {
@@ -51,8 +52,11 @@ double MeanSquare(const Tensor<double>& tensor) {
          static_cast<double>(tensor.size());
 }
 
+// Whether the key is drawn apart from the query or is the query itself.
+enum class Keys { kIndependent, kSameAsQuery };
+
 Json SpreadAtWidth(int64_t width, const ScoreSpreadOptions& options,
-                   const std::string& kind, const Fill& fill) {
+                   const std::string& kind, const Fill& fill, Keys keys) {
   RandomStream stream(options.seed, absl::StrCat("score spread, ", kind,
                                                  " entries, width ", width));
   const double scale = AttentionScale({}, width);
@@ -63,58 +67,54 @@ Json SpreadAtWidth(int64_t width, const ScoreSpreadOptions& options,
   for (int64_t draw = 0; draw < options.draws; ++draw) {
     fill(stream, absl::MakeSpan(query));
     fill(stream, absl::MakeSpan(key));
+    if (keys == Keys::kSameAsQuery) key = query;
     scores.push_back(Dot(query, key));
     scaled.push_back(scores.back() * scale);
   }
+  const Estimate variance = VarianceEstimate(scores);
   return {
       {"width", width},
-      {"mean", EstimateJson(MeanEstimate(scores))},
-      {"variance", EstimateJson(VarianceEstimate(scores))},
+      {"mean", EstimateJson(MeanEstimate(scores), 0)},
+      {"variance", EstimateJson(variance, static_cast<double>(width))},
       {"standard_deviation", EstimateJson(StandardDeviationEstimate(scores))},
-      {"scaled_variance", EstimateJson(VarianceEstimate(scaled))}};
-}
-
-// How many standard errors an estimate lies from the truth.
-double Distance(const Json& estimate, double truth) {
-  return std::abs(estimate["value"].get<double>() - truth) /
-         estimate["standard_error"].get<double>();
+      {"scaled_variance", EstimateJson(VarianceEstimate(scaled), 1)},
+      {"variance_errors_off_1", EstimateJson(variance, 1)["errors_off"]}};
 }
 
 Json Furthest(const Json& spread) {
-  double mean = 0;
-  double variance = 0;
-  double scaled_variance = 0;
-  double unscaled_variance = 0;
+  Largest mean;
+  Largest variance;
+  Largest scaled_variance;
+  Largest unscaled_variance;
   for (const auto& [kind, widths] : spread.items()) {
     for (const auto& [name, at] : widths.items()) {
-      const double width = at["width"].get<double>();
-      mean = std::max(mean, Distance(at["mean"], 0));
-      variance = std::max(variance, Distance(at["variance"], width));
-      scaled_variance =
-          std::max(scaled_variance, Distance(at["scaled_variance"], 1));
-      unscaled_variance =
-          std::max(unscaled_variance, Distance(at["variance"], 1));
+      mean.See(at["mean"]["errors_off"].get<double>());
+      variance.See(at["variance"]["errors_off"].get<double>());
+      scaled_variance.See(at["scaled_variance"]["errors_off"].get<double>());
+      unscaled_variance.See(at["variance_errors_off_1"].get<double>());
     }
   }
-  return {{"mean", mean},
-          {"variance", variance},
-          {"scaled_variance", scaled_variance},
-          {"unscaled_variance", unscaled_variance}};
+  return {{"mean", mean.value()},
+          {"variance", variance.value()},
+          {"scaled_variance", scaled_variance.value()},
+          {"unscaled_variance", unscaled_variance.value()}};
 }
 
-Json SingleTerm(const ScoreSpreadOptions& options) {
+Json SingleTerm(const ScoreSpreadOptions& options, Keys keys) {
   RandomStream stream(options.seed, "score spread, single terms");
-  std::vector<double> terms(options.draws);
-  std::vector<double> keys(options.draws);
-  stream.FillGaussian(absl::MakeSpan(terms));
-  stream.FillGaussian(absl::MakeSpan(keys));
+  std::vector<double> query(options.draws);
+  std::vector<double> key(options.draws);
+  stream.FillGaussian(absl::MakeSpan(query));
+  stream.FillGaussian(absl::MakeSpan(key));
+  if (keys == Keys::kSameAsQuery) key = query;
+  std::vector<double> terms;
   std::vector<double> squares;
   for (int64_t draw = 0; draw < options.draws; ++draw) {
-    terms[draw] *= keys[draw];
-    squares.push_back(terms[draw] * terms[draw]);
+    terms.push_back(query[draw] * key[draw]);
+    squares.push_back(terms.back() * terms.back());
   }
-  return {{"mean", EstimateJson(MeanEstimate(terms))},
-          {"second_moment", EstimateJson(MeanEstimate(squares))}};
+  return {{"mean", EstimateJson(MeanEstimate(terms), 0)},
+          {"second_moment", EstimateJson(MeanEstimate(squares), 1)}};
 }
 
 // Mean 0 and variance 1 over each row.
@@ -130,35 +130,19 @@ void NormaliseRows(Tensor<double>& rows) {
   }
 }
 
-// X W, [T, d_k] from [T, d] and [d, d_k].
-Tensor<double> Project(const Tensor<double>& x, const Tensor<double>& w) {
-  Tensor<double> projected({x.dim(0), w.dim(1)});
-  for (int64_t t = 0; t < x.dim(0); ++t) {
-    for (int64_t i = 0; i < x.dim(1); ++i) {
-      for (int64_t k = 0; k < w.dim(1); ++k) {
-        projected(t, k) += x(t, i) * w(i, k);
-      }
-    }
-  }
-  return projected;
-}
-
 // Squares of Gaussians plus 1: mean 2, variance 2, far from symmetric.
 Tensor<double> SkewedInputs(const ProjectionOptions& options,
                             RandomStream& stream) {
-  Tensor<double> inputs({options.tokens, options.model_width});
-  stream.FillGaussian(absl::MakeSpan(inputs.elements()));
+  Tensor<double> inputs =
+      GaussianMatrix(stream, options.tokens, options.model_width, 1);
   for (double& entry : inputs.elements()) entry = entry * entry + 1;
   return inputs;
 }
 
 Tensor<double> Weights(const ProjectionOptions& options, RandomStream& stream) {
-  Tensor<double> weights({options.model_width, options.head_width});
-  stream.FillGaussian(absl::MakeSpan(weights.elements()));
-  const double deviation =
-      options.weight_gain / std::sqrt(static_cast<double>(options.model_width));
-  for (double& weight : weights.elements()) weight *= deviation;
-  return weights;
+  return GaussianMatrix(stream, options.model_width, options.head_width,
+                        options.weight_gain / std::sqrt(static_cast<double>(
+                                                  options.model_width)));
 }
 
 }  // namespace
@@ -168,11 +152,17 @@ Json MeasureScoreSpread(const ScoreSpreadOptions& options) {
   for (const auto& [kind, fill] : EntryKinds()) {
     for (int64_t width = 2; width <= options.largest_width; width *= 2) {
       spread[kind][absl::StrCat(width)] =
-          SpreadAtWidth(width, options, kind, fill);
+          SpreadAtWidth(width, options, kind, fill, Keys::kIndependent);
     }
   }
   spread["furthest"] = Furthest(Json(spread));
-  spread["term"] = SingleTerm(options);
+  spread["term"] = SingleTerm(options, Keys::kIndependent);
+  const auto& [kind, fill] = EntryKinds().front();
+  for (int64_t width = 2; width <= options.largest_width; width *= 2) {
+    spread["same_vector"][absl::StrCat(width)] =
+        SpreadAtWidth(width, options, kind, fill, Keys::kSameAsQuery);
+  }
+  spread["same_vector"]["term"] = SingleTerm(options, Keys::kSameAsQuery);
   return spread;
 }
 
@@ -186,8 +176,8 @@ Json MeasureProjections(const ProjectionOptions& options) {
   for (int64_t r = 0; r < options.replicates; ++r) {
     Tensor<double> x = SkewedInputs(options, inputs_stream);
     if (options.normalise) NormaliseRows(x);
-    const Tensor<double> q = Project(x, Weights(options, weights_stream));
-    const Tensor<double> k = Project(x, Weights(options, weights_stream));
+    const Tensor<double> q = MatrixProduct(x, Weights(options, weights_stream));
+    const Tensor<double> k = MatrixProduct(x, Weights(options, weights_stream));
     const double scale = AttentionScale({}, options.head_width);
     Tensor<double> s({options.tokens, options.tokens});
     for (int64_t i = 0; i < options.tokens; ++i) {
@@ -201,10 +191,10 @@ Json MeasureProjections(const ProjectionOptions& options) {
     keys.push_back(MeanSquare(k));
     scores.push_back(MeanSquare(s));
   }
-  return {{"input_mean_square", EstimateJson(MeanEstimate(inputs))},
-          {"query_entry_variance", EstimateJson(MeanEstimate(queries))},
-          {"key_entry_variance", EstimateJson(MeanEstimate(keys))},
-          {"scaled_score_variance", EstimateJson(MeanEstimate(scores))}};
+  return {{"input_mean_square", EstimateJson(MeanEstimate(inputs), 1)},
+          {"query_entry_variance", EstimateJson(MeanEstimate(queries), 1)},
+          {"key_entry_variance", EstimateJson(MeanEstimate(keys), 1)},
+          {"scaled_score_variance", EstimateJson(MeanEstimate(scores), 1)}};
 }
 
 }  // namespace softlookup

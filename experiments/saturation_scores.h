@@ -21,13 +21,15 @@ struct ScoreSpreadOptions {
 };
 
 // {kind: {width: {"width", "mean", "variance", "standard_deviation",
-// "scaled_variance"}, ...}, ...}, each an estimate, for entries of mean 0 and
-// variance 1: "gaussian", "uniform" (on [-sqrt 3, sqrt 3]) and "signs";
-// "term": mean and second moment of a single product q_i k_i of Gaussians; and
-// "furthest": over all kinds and widths, the largest distance in standard
-// errors of the mean from 0 ("mean"), of the variance from the width
-// ("variance"), of the scaled variance from 1 ("scaled_variance") and of the
-// variance as it is from 1 ("unscaled_variance").
+// "scaled_variance", "variance_errors_off_1"}, ...}, ...}, for entries of mean
+// 0 and variance 1: "gaussian", "uniform" (on [-sqrt 3, sqrt 3]) and "signs";
+// "term": mean and second moment of a single product q_i k_i of Gaussians;
+// "same_vector": the widths and the term again for Gaussians with k = q, which
+// are anything but independent; and "furthest": over all kinds and widths, the
+// largest distance in standard errors of the mean from 0 ("mean"), of the
+// variance from the width ("variance"), of the scaled variance from 1
+// ("scaled_variance") and of the variance as it is from 1
+// ("unscaled_variance").
 Json MeasureScoreSpread(const ScoreSpreadOptions& options);
 
 struct ProjectionOptions {
@@ -42,7 +44,7 @@ struct ProjectionOptions {
 
 // Inputs with skewed entries (mean and variance 2 before normalisation), two
 // projections, and all scores between the tokens. Mean squares over a
-// replicate, as estimates over replicates: {"input_mean_square",
+// replicate, as estimates of 1 over replicates: {"input_mean_square",
 // "query_entry_variance", "key_entry_variance", "scaled_score_variance"}.
 Json MeasureProjections(const ProjectionOptions& options);
 

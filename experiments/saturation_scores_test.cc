@@ -20,7 +20,7 @@ void ExpectEstimate(const Json& estimate, double truth, double error) {
 // fourth moment of a product: 9 for Gaussians, 81 / 25 for uniform entries, 1
 // for signs.
 TEST(ScoreSpread, MomentsOfEveryKindAndWidth) {
-  constexpr int kDraws = 20000;
+  constexpr int kDraws = 8000;
   const Json spread =
       MeasureScoreSpread({.draws = kDraws, .largest_width = 64, .seed = 2});
   const std::pair<std::string, double> kinds[] = {
@@ -45,7 +45,15 @@ TEST(ScoreSpread, MomentsOfEveryKindAndWidth) {
     EXPECT_LT(spread["furthest"][name].get<double>(), 4) << name;
     EXPECT_GT(spread["furthest"][name].get<double>(), 0.5) << name;
   }
-  EXPECT_GT(spread["furthest"]["unscaled_variance"].get<double>(), 50);
+  EXPECT_GT(spread["furthest"]["unscaled_variance"].get<double>(), 30);
+  // |q|^2 has mean d_k and variance 2 d_k; its terms have mean 1 and second
+  // moment 3.
+  const Json& same = spread["same_vector"];
+  ExpectEstimate(same["64"]["mean"], 64, std::sqrt(2.0 * 64 / kDraws));
+  EXPECT_NEAR(same["64"]["variance"]["value"].get<double>(), 2 * 64, 10);
+  EXPECT_GT(same["64"]["mean"]["errors_off"].get<double>(), 100);
+  EXPECT_NEAR(same["term"]["mean"]["value"].get<double>(), 1, 0.05);
+  EXPECT_NEAR(same["term"]["second_moment"]["value"].get<double>(), 3, 0.4);
   // A product of two Gaussians: variance 1, fourth moment 9.
   ExpectEstimate(spread["term"]["mean"], 0, std::sqrt(1.0 / kDraws));
   ExpectEstimate(spread["term"]["second_moment"], 1, std::sqrt(8.0 / kDraws));

@@ -7,9 +7,7 @@
 #include "attention/attention.h"
 #include "attention/matrix_product.h"
 #include "attention/reference/attention_reference.h"
-#include "base/shape.h"
 #include "base/status.h"
-#include "base/strided_view.h"
 
 namespace softlookup {
 namespace {
@@ -17,8 +15,8 @@ namespace {
 using Matrix = Tensor<double>;
 
 // A B^T.
-Matrix TransposedProduct(const StridedView<const double>& a, const Matrix& b) {
-  return MatrixProduct<double>(a, b.view().Transpose(0, 1));
+Matrix TransposedProduct(const Matrix& a, const Matrix& b) {
+  return MatrixProduct<double>(a.view(), b.view().Transpose(0, 1));
 }
 
 // Row i of every distance's Jacobian, from the gradients at all positions.
@@ -53,7 +51,7 @@ std::vector<Matrix> RecurrentJacobians(const Matrix& tokens,
     selector[i] = 1;
     const Matrix d_input =
         RecurrentGradient(weights.state, states, selector, f);
-    SetRow(TransposedProduct(d_input.view(), weights.input), i, jacobians);
+    SetRow(TransposedProduct(d_input, weights.input), i, jacobians);
   }
   return jacobians;
 }
@@ -78,11 +76,10 @@ absl::StatusOr<std::vector<Matrix>> AttentionJacobians(
         const AttentionGradients<double> gradients,
         reference::AttentionBackward<double>(inputs, {},
                                              std::as_const(selector).view()));
-    const Shape rows = {positions, d};
-    Matrix d_token =
-        TransposedProduct({gradients.key.data(), rows}, weights.key);
-    const Matrix through_value =
-        TransposedProduct({gradients.value.data(), rows}, weights.value);
+    const Matrix d_key({positions, d}, gradients.key.elements());
+    const Matrix d_value({positions, d}, gradients.value.elements());
+    Matrix d_token = TransposedProduct(d_key, weights.key);
+    const Matrix through_value = TransposedProduct(d_value, weights.value);
     for (int64_t e = 0; e < d_token.size(); ++e) {
       d_token[e] += through_value[e];
     }
@@ -96,8 +93,7 @@ double EffectiveDirections(const Matrix& jacobian) {
   const double length = Length(jacobian);
   Matrix scaled = jacobian;
   for (double& element : scaled.elements()) element /= length;
-  const double gram = Length(
-      TransposedProduct(std::as_const(scaled).view(), std::as_const(scaled)));
+  const double gram = Length(TransposedProduct(scaled, scaled));
   return 1 / (gram * gram);
 }
 
