@@ -1,9 +1,7 @@
-// Random queries, keys and values for experiments, and how far two tensors
-// are apart.
+// Random queries, keys and values for experiments.
 //
 //   AttentionProblem<double> problem = DrawProblem(/*seed=*/1, {2, 8, 5, 32});
 //   AttentionInputs<double> inputs = problem.inputs();
-//   LargestDifference(output, other_output)
 #ifndef SOFTLOOKUP_EXPERIMENTS_ATTENTION_PROBLEM_H_
 #define SOFTLOOKUP_EXPERIMENTS_ATTENTION_PROBLEM_H_
 
@@ -35,23 +33,6 @@ AttentionProblem<double> DrawProblem(uint64_t seed, const Shape& shape);
 
 // Every entry rounded to float.
 AttentionProblem<float> ToFloat(const AttentionProblem<double>& problem);
-
-// The larger of two numbers, or the NaN among them: a maximum that loses no
-// NaN.
-double LargerOrNaN(double a, double b);
-
-// The largest |a_n|; NaN if there is a NaN. T is float or double.
-template <typename T>
-double LargestMagnitude(const Tensor<T>& a);
-
-// The largest |a_n - b_n| over two tensors of one shape; NaN if there is a
-// NaN.
-template <typename T>
-double LargestDifference(const Tensor<T>& a, const Tensor<T>& b);
-
-// The number of NaNs.
-template <typename T>
-int64_t CountNaN(const Tensor<T>& a);
 
 }  // namespace softlookup
 

@@ -1,8 +1,5 @@
 #include "experiments/attention_problem.h"
 
-#include <cmath>
-#include <vector>
-
 #include "gtest/gtest.h"
 
 namespace softlookup {
@@ -19,37 +16,6 @@ TEST(AttentionProblem, StreamsAreIndependentAndReproducible) {
   const AttentionProblem<float> rounded = ToFloat(a);
   EXPECT_EQ(rounded.value[7], static_cast<float>(a.value[7]));
   EXPECT_EQ(a.inputs().key(1, 2, 3, 4), a.key(1, 2, 3, 4));
-}
-
-TEST(LargerOrNaN, KeepsEitherNaN) {
-  EXPECT_EQ(LargerOrNaN(1, 2), 2);
-  EXPECT_EQ(LargerOrNaN(2, 1), 2);
-  EXPECT_TRUE(std::isnan(LargerOrNaN(std::nan(""), 1)));
-  EXPECT_TRUE(std::isnan(LargerOrNaN(1, std::nan(""))));
-}
-
-TEST(LargestMagnitude, LooksAtBothSigns) {
-  EXPECT_EQ(LargestMagnitude(Tensor<double>({3}, {1, -3, 2})), 3);
-  EXPECT_EQ(LargestMagnitude(Tensor<float>({2}, {4, -3})), 4);
-}
-
-TEST(LargestDifference, FindsTheWorstEntry) {
-  const Tensor<double> a({3}, {1, 2, 3});
-  EXPECT_EQ(LargestDifference(a, Tensor<double>({3}, {1, 4, 2.5})), 2);
-  EXPECT_EQ(LargestDifference(a, Tensor<double>({3}, {4, 2, 3})), 3);
-  EXPECT_EQ(LargestDifference(a, a), 0);
-}
-
-TEST(LargestDifference, KeepsNaNWhereverItStands) {
-  const Tensor<double> zero({3});
-  for (int n = 0; n < 3; ++n) {
-    Tensor<double> a({3}, {9, 9, 9});
-    a[n] = std::nan("");
-    EXPECT_TRUE(std::isnan(LargestDifference(a, zero))) << n;
-    EXPECT_TRUE(std::isnan(LargestMagnitude(a))) << n;
-    EXPECT_EQ(CountNaN(a), 1);
-  }
-  EXPECT_EQ(CountNaN(zero), 0);
 }
 
 }  // namespace

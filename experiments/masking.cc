@@ -4,6 +4,8 @@
 // one pass for T predictions), its boolean and additive forms, padding on
 // either side, one streaming pass against the textbook order, the softmax
 // without its maximum, and rows that see no key at all.
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -18,6 +20,7 @@
 #include "base/status.h"
 #include "experiments/experiment.h"
 #include "experiments/knobs.h"
+#include "experiments/listings_reference.h"
 #include "experiments/masking_blind_rows.h"
 #include "experiments/masking_causal.h"
 #include "experiments/masking_fused.h"
@@ -42,6 +45,26 @@ ABSL_FLAG(uint64_t, seed, 1, "Seed of every random stream.");
 
 namespace softlookup {
 namespace {
+
+// What PyTorch does beside what the operator does.
+absl::StatusOr<Json> CompareWithPyTorch(const Json& results) {
+  SOFTLOOKUP_ASSIGN_OR_RETURN(Json pytorch, ListingReference("masking"));
+  const Json recorded = pytorch["float64"];
+  const double row =
+      results["fully_masked"]["zero"]["operator_row_largest_magnitude"]
+          .get<double>();
+  const auto off_the_operator = [&recorded, row](const char* member) {
+    return std::abs(recorded[member].get<double>() - row);
+  };
+  pytorch["fused_blind_row_off_the_operators"] =
+      off_the_operator("blind_row_fused_largest_magnitude");
+  pytorch["lowest_finite_blind_row_off_the_operators"] =
+      off_the_operator("blind_row_lowest_finite_largest_magnitude");
+  pytorch["flag_against_mask_here_and_there"] = std::max(
+      recorded["causal_flag_against_mask"].get<double>(),
+      results["forms"]["float64"]["flag_against_boolean"].get<double>());
+  return pytorch;
+}
 
 absl::StatusOr<ExperimentRun> Run() {
   const int64_t heads = absl::GetFlag(FLAGS_heads);
@@ -91,6 +114,7 @@ absl::StatusOr<ExperimentRun> Run() {
       MeasureFullyMasked(seed, shape, short_length, layers));
   SOFTLOOKUP_ASSIGN_OR_RETURN(results["added_masks"],
                               MeasureAddedMasks(seed, shape, short_length));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(results["pytorch"], CompareWithPyTorch(results));
   return run;
 }
 

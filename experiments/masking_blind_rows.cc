@@ -19,6 +19,7 @@
 #include "experiments/hand_attention.h"
 #include "experiments/padded_batch.h"
 #include "experiments/streaming_attention.h"
+#include "experiments/tensor_difference.h"
 
 namespace softlookup {
 namespace {

@@ -18,6 +18,7 @@
 #include "experiments/attention_problem.h"
 #include "experiments/boolean_mask.h"
 #include "experiments/hand_attention.h"
+#include "experiments/tensor_difference.h"
 #include "experiments/token_loss.h"
 
 namespace softlookup {

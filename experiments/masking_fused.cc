@@ -20,6 +20,7 @@
 #include "experiments/boolean_mask.h"
 #include "experiments/hand_attention.h"
 #include "experiments/streaming_attention.h"
+#include "experiments/tensor_difference.h"
 
 namespace softlookup {
 namespace {

@@ -15,6 +15,7 @@
 #include "experiments/attention_problem.h"
 #include "experiments/hand_attention.h"
 #include "experiments/padded_batch.h"
+#include "experiments/tensor_difference.h"
 #include "experiments/token_loss.h"
 
 namespace softlookup {

@@ -1,11 +1,7 @@
 #include "experiments/matrix.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "absl/types/span.h"
 #include "attention/matrix_product.h"
-#include "base/check.h"
 #include "base/shape.h"
 
 namespace softlookup {
@@ -43,21 +39,6 @@ Tensor<double> Transposed(const Tensor<double>& a) {
 
 Json NestedLists(const Tensor<double>& tensor) {
   return Lists(tensor, 0, 0, ContiguousStrides(tensor.shape()));
-}
-
-double LargestMagnitude(const Tensor<double>& tensor) {
-  return LargestDifference(tensor, Tensor<double>(tensor.shape()));
-}
-
-double LargestDifference(const Tensor<double>& a, const Tensor<double>& b) {
-  SOFTLOOKUP_CHECK(a.shape() == b.shape(), "tensors of one shape");
-  double largest = 0;
-  for (int64_t n = 0; n < a.size(); ++n) {
-    const double difference = std::abs(a[n] - b[n]);
-    if (std::isnan(difference)) return difference;
-    largest = std::max(largest, difference);
-  }
-  return largest;
 }
 
 }  // namespace softlookup

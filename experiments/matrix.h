@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/random.h"
 #include "base/tensor.h"
+#include "experiments/tensor_difference.h"
 
 namespace softlookup {
 
@@ -31,12 +32,6 @@ Tensor<double> Transposed(const Tensor<double>& a);
 
 // A tensor of any rank as nested lists.
 Json NestedLists(const Tensor<double>& tensor);
-
-// The largest |x|; NaN if there is one.
-double LargestMagnitude(const Tensor<double>& tensor);
-
-// The largest |a - b| over tensors of one shape; NaN if there is one.
-double LargestDifference(const Tensor<double>& a, const Tensor<double>& b);
 
 }  // namespace softlookup
 

@@ -18,6 +18,7 @@
 #include "base/status.h"
 #include "experiments/experiment.h"
 #include "experiments/knobs.h"
+#include "experiments/listings_reference.h"
 #include "experiments/multi_head_circuits.h"
 #include "experiments/multi_head_costs.h"
 #include "experiments/multi_head_induction.h"
@@ -119,6 +120,13 @@ absl::StatusOr<ExperimentRun> Run() {
                               MeasureIndependence(seed, match_score));
   SOFTLOOKUP_ASSIGN_OR_RETURN(results["induction"],
                               MeasureInduction(seed, match_score, sequences));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(results["pytorch"],
+                              ListingReference("multi_head"));
+  // What PyTorch says to the view that the strides refuse.
+  const bool refused =
+      results["listing"]["merge"]["transposed_heads_merge_as_a_view"] == 0;
+  results["pytorch"]["error_where_strides_refuse"] =
+      refused ? results["pytorch"]["error_of_view"] : Json("none");
   return run;
 }
 
@@ -133,7 +141,8 @@ void PrintTable(const std::string& sentence, const Table& table) {
   std::printf("%s\n%s\n", sentence.c_str(), table.ToString().c_str());
 }
 
-void PrintListing(const Json& listing) {
+void PrintListing(const Json& results) {
+  const Json& listing = results["listing"];
   Table steps({"line", "shape", "sizes", "strides", "data moved"});
   for (const auto& [name, step] : listing["steps"].items()) {
     std::string moved = "(new)";
@@ -162,6 +171,10 @@ void PrintListing(const Json& listing) {
                 yes("transposed_heads_split_in_halves_as_a_view")});
   views.AddRow({"elements that reshape copies for the averages",
                 Number(merge["reshape_of_averages_copies_elements"])});
+  views.AddRow({absl::StrCat("error of such a view in PyTorch ",
+                             results["pytorch"]["version"].get<std::string>(),
+                             ", as recorded"),
+                results["pytorch"]["error_of_view"]});
   PrintTable("Which views the strides allow:", views);
 }
 
@@ -307,7 +320,7 @@ void PrintInduction(const Json& results) {
 }
 
 void Print(const ExperimentRun& run) {
-  PrintListing(run.results["listing"]);
+  PrintListing(run.results);
   PrintIdentities(run.results);
   PrintCosts(run.results["costs"]);
   PrintPlaces(run.results);

@@ -16,8 +16,8 @@
 #include "base/status.h"
 #include "base/strided_view.h"
 #include "base/tensor.h"
-#include "experiments/attention_problem.h"
 #include "experiments/dimension_names.h"
+#include "experiments/tensor_difference.h"
 
 namespace softlookup {
 namespace {

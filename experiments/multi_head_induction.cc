@@ -11,8 +11,8 @@
 #include "base/random.h"
 #include "base/status.h"
 #include "base/tensor.h"
-#include "experiments/attention_problem.h"
 #include "experiments/hand_built_model.h"
+#include "experiments/tensor_difference.h"
 
 namespace softlookup {
 namespace {

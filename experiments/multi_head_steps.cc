@@ -13,11 +13,11 @@
 #include "base/status.h"
 #include "base/strided_view.h"
 #include "base/tensor.h"
-#include "experiments/attention_problem.h"
 #include "experiments/boolean_mask.h"
 #include "experiments/dimension_names.h"
 #include "experiments/hand_attention.h"
 #include "experiments/masking_fused.h"
+#include "experiments/tensor_difference.h"
 
 namespace softlookup {
 namespace {

@@ -17,8 +17,9 @@
 #include "base/status.h"
 #include "base/strided_view.h"
 #include "base/tensor.h"
-#include "experiments/attention_problem.h"
 #include "experiments/hand_built_model.h"
+#include "experiments/matrix.h"
+#include "experiments/tensor_difference.h"
 
 namespace softlookup {
 namespace {
@@ -27,13 +28,12 @@ using Complex = std::complex<double>;
 
 constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
 
+// [rows, columns] that keeps the variance of what it multiplies.
 Tensor<double> DrawMatrix(uint64_t seed, const std::string& name, int64_t rows,
                           int64_t columns) {
-  Tensor<double> matrix({rows, columns});
-  RandomStream(seed, name).FillGaussian(absl::MakeSpan(matrix.elements()));
-  const double scale = 1 / std::sqrt(static_cast<double>(rows));
-  for (double& element : matrix.elements()) element *= scale;
-  return matrix;
+  RandomStream stream(seed, name);
+  return GaussianMatrix(stream, rows, columns,
+                        1 / std::sqrt(static_cast<double>(rows)));
 }
 
 // tanh(x W_1) W_2 at every position: [T, d], [d, 4 d], [4 d, d].
