@@ -41,14 +41,6 @@ const DtypeInfo& Info(Dtype dtype) {
   return kDtypes[static_cast<size_t>(dtype)];
 }
 
-constexpr bool InOrder() {
-  for (size_t i = 0; i < sizeof(kDtypes) / sizeof(kDtypes[0]); ++i) {
-    if (static_cast<size_t>(kDtypes[i].dtype) != i) return false;
-  }
-  return true;
-}
-static_assert(InOrder());
-
 }  // namespace
 
 std::string DtypeName(Dtype dtype) { return Info(dtype).name; }

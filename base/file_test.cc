@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -213,6 +214,21 @@ TEST_F(FileTest, FullDevice) {
   EXPECT_EQ(Message(status),
             "/dev/full: cannot write: No space left on device");
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
+TEST_F(FileTest, LeavesNoDescriptorOpen) {
+  const auto open_descriptors = [] {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+  };
+  const auto before = open_descriptors();
+  ASSERT_TRUE(WriteFileAtomically(Path("f"), "x").ok());
+  ASSERT_TRUE(WriteFileAtomically(Path("f"), "y").ok());
+  ASSERT_TRUE(WriteFileAtomically("/dev/null", "x").ok());
+  ASSERT_FALSE(WriteFileAtomically("/dev/full", "x").ok());
+  ASSERT_TRUE(ReadFile(Path("f")).ok());
+  ASSERT_FALSE(ReadFile(folder_).ok());
+  EXPECT_EQ(open_descriptors(), before);
 }
 
 TEST_F(FileTest, NullDevice) {

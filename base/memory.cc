@@ -15,36 +15,31 @@ namespace {
 constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
 int64_t PhysicalMemory() {
-  const int64_t pages = ::sysconf(_SC_PHYS_PAGES);
-  const int64_t page_size = ::sysconf(_SC_PAGESIZE);
-  return pages > 0 && page_size > 0 ? pages * page_size : kNoLimit;
+  return static_cast<int64_t>(::sysconf(_SC_PHYS_PAGES)) *
+         ::sysconf(_SC_PAGESIZE);
 }
 
 int64_t AddressSpaceLimit() {
-  rlimit limit;
-  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return kNoLimit;
-  }
+  rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+  ::getrlimit(RLIMIT_AS, &limit);
   return static_cast<int64_t>(
       std::min(limit.rlim_cur, static_cast<rlim_t>(kNoLimit)));
 }
 
-// The limit of the control group as a container sees it, in version 2 and 1
-// of the interface. No number there ("max", or no file) means no limit.
-int64_t ControlGroupLimit() {
+}  // namespace
+
+int64_t ControlGroupLimit(const std::string& folder) {
   int64_t limit = kNoLimit;
-  for (const char* path : {"/sys/fs/cgroup/memory.max",
-                           "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+  for (const char* file : {"/memory.max", "/memory/memory.limit_in_bytes"}) {
     int64_t bytes;
-    if (std::ifstream(path) >> bytes) limit = std::min(limit, bytes);
+    if (std::ifstream(folder + file) >> bytes) limit = std::min(limit, bytes);
   }
   return limit;
 }
 
-}  // namespace
-
 int64_t UsableMemory() {
-  return std::min({PhysicalMemory(), AddressSpaceLimit(), ControlGroupLimit()});
+  return std::min({PhysicalMemory(), AddressSpaceLimit(),
+                   ControlGroupLimit("/sys/fs/cgroup")});
 }
 
 absl::Status CheckMemory(absl::string_view what, int64_t bytes) {

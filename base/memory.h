@@ -9,6 +9,7 @@
 #define SOFTLOOKUP_BASE_MEMORY_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -18,6 +19,12 @@ namespace softlookup {
 // The machine's memory in bytes, or less where a limit on the process's
 // address space or on its control group says so.
 int64_t UsableMemory();
+
+// The limit of the process's control group in bytes, as a container sees it in
+// `folder`: memory.max there in version 2 of the interface,
+// memory/memory.limit_in_bytes in version 1. INT64_MAX where neither names a
+// number ("max", or no such file).
+int64_t ControlGroupLimit(const std::string& folder);
 
 // InvalidArgument, with both numbers, if `bytes` is more than UsableMemory().
 absl::Status CheckMemory(absl::string_view what, int64_t bytes);

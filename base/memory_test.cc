@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <limits>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -32,6 +35,23 @@ TEST(MemoryTest, HeedsTheAddressSpaceLimit) {
   const int64_t usable = UsableMemory();
   ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
   EXPECT_EQ(usable, 300'000'000);
+}
+
+TEST(ControlGroupLimitTest, ReadsBothVersions) {
+  constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+  const std::string folder = absl::StrCat(testing::TempDir(), "/cgroup");
+  std::filesystem::create_directories(folder + "/memory");
+  const std::string first = folder + "/memory/memory.limit_in_bytes";
+  const std::string second = folder + "/memory.max";
+  EXPECT_EQ(ControlGroupLimit(folder), kNoLimit);
+  std::ofstream(second) << "max\n";
+  EXPECT_EQ(ControlGroupLimit(folder), kNoLimit);
+  std::ofstream(second) << "5000000\n";
+  EXPECT_EQ(ControlGroupLimit(folder), 5000000);
+  std::ofstream(first) << "4000000\n";
+  EXPECT_EQ(ControlGroupLimit(folder), 4000000);
+  std::ofstream(first) << "9223372036854771712\n";
+  EXPECT_EQ(ControlGroupLimit(folder), 5000000);
 }
 
 TEST(CheckMemoryTest, BothSidesOfTheLimit) {
