@@ -6,12 +6,11 @@ import sys
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.patches import Rectangle
 
 from analysis import style
 from analysis.figure import Figure, Inputs, Panel, main
 from analysis.language import Say
-from analysis.style import Axes
+from analysis.style import Axes, Rectangle
 from analysis.verified import Verified
 
 EXPERIMENT = "masking"
@@ -87,7 +86,7 @@ def _draw(
             (x, bottom),
             tensor.width,
             tensor.height,
-            facecolor=tensor.color + "22",
+            facecolor=style.pale(tensor.color),
             edgecolor=tensor.color,
             linewidth=1.2,
         )

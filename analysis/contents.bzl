@@ -48,7 +48,10 @@ SECTIONS = [
                     {published:soft_lookup.output_2}). (c) While the query
                     turns, the hard answer stands still and then jumps
                     ({result:soft_lookup:/path/hard_jumps} times), so it has no
-                    useful gradient; the soft answer always has a slope.""",
+                    useful gradient; the soft answer always has a slope. (d) So
+                    gradient descent moves only the soft one: the loss falls to
+                    {result:soft_lookup:/learning/soft_loss_last_over_first/mean:.1g}
+                    of its start, the hard one's stays.""",
                 "caption_zh": """软查找介于简单平均与精确命中之间。(a) 所有分数
                     同乘一个因子，权重就从均分变为集中在一个键上。(b) 答案沿直线
                     从各值的平均移到最佳键的值；书中印出的答案是
@@ -56,7 +59,199 @@ SECTIONS = [
                     {published:soft_lookup.output_2})。(c) 查询转动时，硬查找的
                     答案先保持不变再突然跳变（共
                     {result:soft_lookup:/path/hard_jumps}
-                    次），没有有用的梯度；软查找的答案处处有斜率。""",
+                    次），没有有用的梯度；软查找的答案处处有斜率。(d)
+                    因此梯度下降只能改进软查找：损失降到起始的
+                    {result:soft_lookup:/learning/soft_loss_last_over_first/mean:.1g}
+                    倍，硬查找的损失不变。""",
+            },
+        ],
+    },
+    {
+        "experiment": "permutation",
+        "title_en": "What attention knows about order",
+        "title_zh": "注意力对顺序了解多少",
+        "question_en": """Two sentences of the same words in another order: can
+            attention tell them apart?""",
+        "question_zh": """两个句子用词相同、顺序不同：注意力能区分它们吗？""",
+        "figures": [
+            {
+                "name": "permutation",
+                "caption_en": """The outputs of the words of two sentences that
+                    differ in order only; a line joins a word's two outputs.
+                    (a) Attention alone gives each word the same output in
+                    both, to rounding
+                    ({result:permutation:/sentences/draws} draws). (b) A causal
+                    mask breaks the symmetry, since what came before differs.
+                    (c) So does a vector added for each position.""",
+                "caption_zh": """两个仅顺序不同的句子中各词的输出；连线连接同一个词的
+                    两个输出。(a) 单靠注意力，每个词在两句中的输出相同，只差舍入误差
+                    （{result:permutation:/sentences/draws} 次抽样）。(b) 因果掩码打破
+                    对称，因为之前的内容不同。(c) 为每个位置加上一个向量同样打破
+                    对称。""",
+            },
+        ],
+    },
+    {
+        "experiment": "masking",
+        "title_en": "Masks, padding and the edges",
+        "title_zh": "掩码、填充与边界情形",
+        "question_en": """Which keys may a query see, and what happens at the
+            edges: with pads on either side, with very large scores, and in a
+            row that sees no key at all?""",
+        "question_zh": """一个查询可以看见哪些键？在边界处——左右填充、极大的
+            分数、完全看不到键的行——又会发生什么？""",
+        "figures": [
+            {
+                "name": "attention_shapes",
+                "chapter_figure": "6.2",
+                "caption_en": """The shapes of the tensors, read off a run with
+                    {result:masking:/shapes/figure/X/sizes/0} tokens and width
+                    {result:masking:/shapes/figure/X/sizes/1} (sides drawn on a
+                    logarithmic scale). (a) One input gives queries, keys and
+                    values, a row per token. (b) Every query scores every key;
+                    the filled rows belong to one query all the way from Q to
+                    its output in O.""",
+                "caption_zh": """各张量的形状，取自一次实际运行：
+                    {result:masking:/shapes/figure/X/sizes/0} 个 token，宽度
+                    {result:masking:/shapes/figure/X/sizes/1}（边长按对数绘制）。
+                    (a) 同一输入给出查询、键和值，每个 token 一行。(b) 每个查询给每个
+                    键打分；着色的行从 Q 到 O 中的输出都属于同一个查询。""",
+            },
+            {
+                "name": "masking",
+                "caption_en": """What masks do. (a) Under the causal mask a
+                    query sees itself and what came before; padding is hidden
+                    from every query. (b) With the causal mask one pass gives
+                    the same losses as one pass for each prefix
+                    ({result:masking:/prefixes/passes/together} against
+                    {result:masking:/prefixes/passes/separate} passes); without
+                    it the future leaks in. (c) In a left-padded batch the
+                    first pads see nothing; a softmax by hand answers NaN, and
+                    after {result:masking:/fully_masked/layers} layers
+                    {result:masking:/fully_masked/by_hand/nan_tokens_after_last_layer}
+                    of {result:masking:/padding/lengths/1} real tokens are
+                    spoilt. (d) A large negative penalty leaves a small weight;
+                    only minus infinity leaves none.""",
+                "caption_zh": """掩码的作用。(a) 在因果掩码下，查询只能看见自己和之前
+                    的位置；填充对所有查询隐藏。(b) 有因果掩码时，一次前向得到的损失
+                    与逐个前缀计算的相同（{result:masking:/prefixes/passes/together}
+                    次对 {result:masking:/prefixes/passes/separate}
+                    次前向）；没有掩码，未来就会泄漏进来。(c) 左填充的 batch 中，开头的
+                    填充什么也看不见；手写 softmax 给出 NaN，经过
+                    {result:masking:/fully_masked/layers} 层后，
+                    {result:masking:/padding/lengths/1} 个真实 token 中有
+                    {result:masking:/fully_masked/by_hand/nan_tokens_after_last_layer}
+                    个被污染。(d) 很大的负惩罚仍留下很小的权重；只有负无穷使之为零。""",
+            },
+        ],
+    },
+    {
+        "experiment": "worked_example",
+        "title_en": "The worked example, forward and backward",
+        "title_zh": "手算示例：前向与反向",
+        "question_en": """Does the example on
+            {result:worked_example:/inputs/tokens} tokens come out, forward and
+            backward, to the last printed digit, and what does it show?""",
+        "question_zh": """{result:worked_example:/inputs/tokens} 个 token
+            的示例，前向和反向是否与印出的每一位数字相符？它说明了什么？""",
+        "figures": [
+            {
+                "name": "convex_hull",
+                "chapter_figure": "6.4",
+                "caption_en": """Outputs lie in the convex hull of the values
+                    that the query sees. (a) Under the causal mask: the first
+                    output is the first value, the second lies on an edge, the
+                    third inside; lines are as thick as the weights. (b)
+                    Without the mask, enlarged: removing the scale moves every
+                    output towards its best match. (c)
+                    {parameter:worked_example:hull_draws} random queries and
+                    keys: softmax weights never leave the hull
+                    ({result:worked_example:/geometry/hull/attention/outside}
+                    outside), the raw scores as weights mostly do
+                    ({result:worked_example:/geometry/hull/scores_without_softmax/outside}
+                    outside).""",
+                "caption_zh": """输出位于查询可见的值的凸包内。(a) 因果掩码下：第一个输出
+                    就是第一个值，第二个在边上，第三个在内部；线的粗细表示权重。(b)
+                    去掉掩码，局部放大：去掉缩放使每个输出移向其最佳匹配。(c)
+                    {parameter:worked_example:hull_draws} 组随机的查询和键：softmax
+                    权重从不离开凸包（外部
+                    {result:worked_example:/geometry/hull/attention/outside}
+                    个），直接用分数作权重则大多离开（外部
+                    {result:worked_example:/geometry/hull/scores_without_softmax/outside}
+                    个）。""",
+            },
+            {
+                "name": "hand_backward",
+                "caption_en": """The backward pass by hand. (a) A value above
+                    the current average pulls its score up, one below pulls it
+                    down, one near the average hardly matters. (b) Pulls on the
+                    query: on its first component they cancel, on its second
+                    they do not. (c) The same rule on
+                    {parameter:worked_example:rule_rows} random rows (a sample
+                    is shown): the sign follows the value's offer, the size the
+                    weight.""",
+                "caption_zh": """手算反向传播。(a) 高于当前平均的值把自己的分数拉高，
+                    低于的拉低，接近的几乎不起作用。(b) 对查询的拉力：在第一分量上相互
+                    抵消，在第二分量上则不然。(c) 在
+                    {parameter:worked_example:rule_rows}
+                    个随机行上的同一规则（图中为样本）：符号由 g 与平均之差决定，大小由
+                    权重决定。""",
+            },
+        ],
+    },
+    {
+        "experiment": "multi_head",
+        "title_en": "What several heads compute that one cannot",
+        "title_zh": "多个头能做到而一个头做不到的事",
+        "question_en": """What do several heads compute that one cannot, what
+            does each read and write, and how do two of them complete a
+            repetition?""",
+        "question_zh": """多个头能算出一个头算不出的什么？每个头读什么、写什么？
+            两个头又如何补全一段重复？""",
+        "figures": [
+            {
+                "name": "multi_head",
+                "caption_en": """Several heads. (a) One softmax shares a total
+                    weight of one: whatever the scores, the output is at least
+                    half way off one of the two values it should bring; two
+                    heads bring both. (b) A head works in a narrow space: its
+                    two circuits have as many singular values above rounding as
+                    the head is wide. (c) Feed-forward layers stay at their
+                    position; only attention carries information across. (d)
+                    Operations of a layer of width
+                    {parameter:multi_head:large_width}: projections grow with
+                    the length, scores and averages with its square.""",
+                "caption_zh": """多个头。(a) 一个 softmax 只有总量为一的权重可分：无论
+                    分数如何，输出总与两个目标值之一至少相差一半；两个头则都能取到。(b)
+                    每个头在较窄的空间中工作：两个电路中超出舍入误差的奇异值个数等于头的
+                    宽度。(c) 前馈网络只在自己的位置上计算；只有注意力跨位置传递信息。(d)
+                    宽度为 {parameter:multi_head:large_width}
+                    的一层的运算量：投影随长度增长，打分与加权平均随长度的平方增长。""",
+            },
+            {
+                "name": "induction",
+                "caption_en": """An induction circuit with weights set by hand
+                    reads "{result:multi_head:/induction/sentence/1}
+                    {result:multi_head:/induction/sentence/2} …
+                    {result:multi_head:/induction/sentence/1}" and predicts
+                    "{result:multi_head:/induction/variants/intact/predicted}".
+                    (a) In the first layer every token looks one back and notes
+                    what stands there. (b) In the second layer the last token
+                    finds the position that noted it, and copies what stands
+                    there. (c) Of {result:multi_head:/induction/drawn/sequences}
+                    random sequences the circuit completes all; broken in any
+                    of these ways it completes few or none (lines: four
+                    standard errors).""",
+                "caption_zh": """手工设定权重的归纳电路，读到
+                    “{result:multi_head:/induction/sentence/1}
+                    {result:multi_head:/induction/sentence/2} …
+                    {result:multi_head:/induction/sentence/1}”后预测
+                    “{result:multi_head:/induction/variants/intact/predicted}”。(a)
+                    第一层中，每个 token 看前一个位置，记下那里是什么。(b)
+                    第二层中，最后一个 token 找到记下了自己的位置，并复制那里的内容。(c)
+                    {result:multi_head:/induction/drawn/sequences}
+                    个随机序列，电路全部补全正确；以这些方式中的任何一种破坏后，则很少或
+                    完全不能（线段为四个标准误差）。""",
             },
         ],
     },

@@ -5,13 +5,11 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from matplotlib.patches import Rectangle
-from matplotlib.ticker import MultipleLocator
 
 from analysis import style
 from analysis.figure import Figure, Inputs, Panel, main
 from analysis.language import Say
-from analysis.style import Axes
+from analysis.style import Axes, MultipleLocator, Rectangle
 from analysis.verified import Verified
 
 EXPERIMENT = "worked_example"
@@ -26,6 +24,25 @@ def _values(worked: Verified) -> np.ndarray:
 
 def _outputs(worked: Verified, case: str) -> np.ndarray:
     return worked.numbers(f"/cases/{case}/outputs")
+
+
+def _printed_output(worked: Verified, scale: str) -> np.ndarray:
+    """The last output as printed."""
+    return np.array(
+        [
+            worked.published(f"{EXPERIMENT}.output_3_{component}_{scale}")
+            for component in (1, 2)
+        ]
+    )
+
+
+def _printed_mixture(worked: Verified, values: np.ndarray) -> np.ndarray:
+    """The second output, from the weights that are printed for it."""
+    weights = [
+        worked.published(f"{EXPERIMENT}.output_2_weight_{key}")
+        for key in (1, 2)
+    ]
+    return np.array(weights) @ values[:2]
 
 
 def _draw_hull(
@@ -80,12 +97,7 @@ def draw_causal(figure: Figure, inputs: Inputs, say: Say) -> str:
             ha="center",
             va="center",
             fontsize=style.TEXT_SIZE - 1,
-            bbox={
-                "facecolor": style.PAPER,
-                "edgecolor": "none",
-                "pad": 0.8,
-                "alpha": 0.85,
-            },
+            bbox=style.PATCH,
         )
     # The second output cannot leave the edge between the first two values.
     axes.plot(
@@ -97,9 +109,6 @@ def draw_causal(figure: Figure, inputs: Inputs, say: Say) -> str:
     )
     axes.plot(*outputs.T, "o", color=OUTPUT, markersize=6.5, zorder=4)
     for row, (output, subscript) in enumerate(zip(outputs, SUBSCRIPTS)):
-        claims = [f"{EXPERIMENT}.{name}" for name in _output_claims(row)]
-        printed = [worked.published(claim) for claim in claims]
-        style.mark_published(axes, [printed[0]], [printed[1]], markersize=8)
         shift = ((0.2, -0.02), (-0.2, -0.05), (0.16, -0.16))[row]
         style.label(
             axes,
@@ -110,6 +119,10 @@ def draw_causal(figure: Figure, inputs: Inputs, say: Say) -> str:
             va="center",
             fontweight="bold",
         )
+    printed = _printed_mixture(worked, values), _printed_output(
+        worked, "scaled"
+    )
+    style.mark_published(axes, *np.transpose(printed), markersize=8)
     style.note_published(axes, 0.98, 0.02, say, ha="right", va="bottom")
     return say(
         "The triangle of the three values. Under the causal mask the first "
@@ -118,10 +131,6 @@ def draw_causal(figure: Figure, inputs: Inputs, say: Say) -> str:
         "三个值构成的三角形。在因果掩码下，第一个输出就是第一个值，第二个位于前两个值"
         "之间的边上，第三个在三角形内，最靠近第三个值。",
     )
-
-
-def _output_claims(row: int) -> tuple[str, str]:
-    return f"causal_output_{row + 1}_1", f"causal_output_{row + 1}_2"
 
 
 def _draw_map(axes: Axes, values: np.ndarray, box: np.ndarray) -> None:
@@ -176,6 +185,10 @@ def draw_unmasked(figure: Figure, inputs: Inputs, say: Say) -> str:
             va="top",
             fontweight="bold",
         )
+    printed = [
+        _printed_output(worked, scale) for scale in ("scaled", "unscaled")
+    ]
+    style.mark_published(axes, *np.transpose(printed), markersize=9)
     both = np.concatenate([scaled, unscaled])
     reach = 0.75 * np.ptp(both, axis=0).max()
     centre = (both.min(axis=0) + both.max(axis=0)) / 2
@@ -243,6 +256,7 @@ def draw_draws(figure: Figure, inputs: Inputs, say: Say) -> str:
         transform=axes.transAxes,
         ha="right",
         va="bottom",
+        bbox=style.PATCH,
     )
     style.label(
         axes,
@@ -253,6 +267,7 @@ def draw_draws(figure: Figure, inputs: Inputs, say: Say) -> str:
         transform=axes.transAxes,
         ha="left",
         va="top",
+        bbox=style.PATCH,
     )
     return say(
         "Outputs for random queries and keys: with softmax weights all lie in "

@@ -93,6 +93,8 @@ def draw(
     """
     style.apply()
     say = Say(language)
+    for verified in inputs.values():
+        verified.start_reading()
     drawings = []
     pixels = []
     for index, panel in enumerate(panels):

@@ -74,6 +74,19 @@ class Draw(unittest.TestCase):
         self.assertEqual(drawn_from(first.png), digest)
         self.assertNotEqual(drawn_from(other.svg.encode()), digest)
 
+    def test_the_digest_is_of_one_language(self):
+        def draw_name(canvas, inputs, say):
+            canvas.add_subplot().set_title(
+                say(inputs["example"].text("/name"), "名称")
+            )
+            return ""
+
+        inputs = {"example": Verified("example", document())}
+        alone = figure.draw(__file__, [Panel(draw_name)], inputs, "zh").svg
+        figure.draw(__file__, [Panel(draw_name)], inputs, "en")
+        again = figure.draw(__file__, [Panel(draw_name)], inputs, "zh").svg
+        self.assertEqual(alone, again)
+
     def test_panels(self):
         panels = drawn(language="zh").panels
         self.assertEqual([p.description for p in panels], ["一条曲线。"] * 2)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from matplotlib.ticker import MultipleLocator
 
 from analysis import style
 from analysis.figure import Figure, Inputs, Panel, main
 from analysis.language import Say
+from analysis.style import MultipleLocator
 from analysis.verified import Verified
 
 EXPERIMENT = "worked_example"
@@ -112,36 +112,38 @@ def draw_query(figure: Figure, inputs: Inputs, say: Say) -> str:
             "相互抵消的拉力，相互叠加的拉力",
         )
     )
-    ticks, names = [], []
-    height = 0
     reach = abs(pulls).max()
+    ticks, names, height = [], [], 0.0
     for component, of_component in enumerate(pulls):
-        for key, pull in enumerate(of_component):
-            color = KEY_COLORS[key]
-            axes.barh(height, pull, height=0.7, color=color)
-            _write_end(axes, pull, height, _signed(pull), color, reach)
+        bars = [
+            (say("key ", "键 ") + str(key + 1), pull, KEY_COLORS[key])
+            for key, pull in enumerate(of_component)
+        ]
+        gradient = say(
+            f"gradient of q{SUBSCRIPTS[component]}",
+            f"q{SUBSCRIPTS[component]} 的梯度",
+        )
+        bars.append((gradient, sums[component], style.INK))
+        for name, value, color in bars:
+            axes.barh(height, value, height=0.7, color=color)
+            _write_end(axes, value, height, _signed(value), color, reach)
             ticks.append(height)
-            names.append(say("key ", "键 ") + str(key + 1))
+            names.append(name)
             height -= 1
-        axes.barh(height, sums[component], height=0.7, color=style.INK)
-        _write_end(
-            axes,
-            sums[component],
-            height,
-            _signed(sums[component]),
-            style.INK,
-            reach,
-        )
-        ticks.append(height)
-        names.append(
-            say("gradient of q", "q 的梯度，分量 ")
-            + (
-                f"{SUBSCRIPTS[component]}"
-                if say.language == "en"
-                else f"{component + 1}"
-            )
-        )
-        height -= 1.7
+        height -= 0.7
+    printed = {
+        "pull_of_key_1": ticks[0],
+        "pull_of_key_3": ticks[2],
+        "query_gradient_1": ticks[3],
+        "query_gradient_2": ticks[-1],
+    }
+    style.mark_published(
+        axes,
+        [worked.published(f"{EXPERIMENT}.{claim}") for claim in printed],
+        list(printed.values()),
+        markersize=4.5,
+    )
+    style.note_published(axes, 0.98, 0.495, say, ha="right", va="center")
     axes.axvline(0, color=style.QUIET, linewidth=0.8)
     axes.set_yticks(ticks, names)
     axes.tick_params(axis="y", length=0)
@@ -150,8 +152,8 @@ def draw_query(figure: Figure, inputs: Inputs, say: Say) -> str:
     axes.xaxis.set_major_locator(MultipleLocator(0.5))
     axes.set_xlabel(
         say(
-            "pull on the component (gradient = sum / √dₖ)",
-            "对该分量的拉力（梯度 = 总和 / √dₖ）",
+            "pull (gradient: sum / √dₖ)",
+            "拉力（梯度为总和 / √dₖ）",
         )
     )
     axes.set_ylabel(say("component of the query", "查询的分量"))
@@ -171,7 +173,7 @@ def _write_end(
     right = value >= 0
     style.label(
         axes,
-        value + (0.03 if right else -0.03) * reach,
+        value + (0.06 if right else -0.06) * reach,
         height,
         text,
         color,

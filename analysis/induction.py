@@ -24,11 +24,8 @@ def _draw_pattern(
     axes = figure.add_subplot()
     axes.set_title(title)
     future = np.triu(np.ones_like(pattern, dtype=bool), 1)
-    axes.imshow(
-        np.where(future, np.nan, pattern),
-        cmap=style.sequential(),
-        vmin=0,
-        vmax=1,
+    style.draw_cells(
+        axes, np.where(future, np.nan, pattern), style.sequential(), 0, 1
     )
     ticks = np.arange(len(tokens))
     axes.set_xticks(

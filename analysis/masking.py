@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from matplotlib.colors import ListedColormap
 
 from analysis import style
 from analysis.figure import Figure, Inputs, Panel, main
 from analysis.language import Say
-from analysis.style import Axes
+from analysis.style import ListedColormap
 from analysis.verified import ResultError, Verified
 
 EXPERIMENT = "masking"
@@ -34,11 +33,10 @@ def draw_patterns(figure: Figure, inputs: Inputs, say: Say) -> str:
         raise ResultError(
             "masking: the drawn masks allow other pairs than the results"
         )
+    colors = ListedColormap([SEEN, FUTURE, PAD])
     grid = figure.subplots(1, len(lengths), sharey=True)
     for axes, state, length in zip(grid, states, lengths):
-        axes.imshow(
-            state, cmap=ListedColormap([SEEN, FUTURE, PAD]), vmin=0, vmax=2
-        )
+        style.draw_cells(axes, state, colors, 0, 2)
         axes.set_xticks(np.arange(positions), np.arange(positions) + 1)
         axes.set_yticks(np.arange(positions), np.arange(positions) + 1)
         axes.set_xticks(np.arange(positions + 1) - 0.5, minor=True)

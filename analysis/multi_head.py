@@ -181,11 +181,12 @@ def draw_influence(figure: Figure, inputs: Inputs, say: Say) -> str:
             say("causal attention", "因果注意力"),
         ),
     ):
-        shown = axes.imshow(
+        shown = style.draw_cells(
+            axes,
             np.where(image == 0, np.nan, image),
-            cmap=style.sequential(),
-            vmin=0,
-            vmax=largest,
+            style.sequential(),
+            0,
+            largest,
         )
         ticks = np.arange(len(image))
         axes.set_xticks(ticks, ticks + 1)

@@ -214,7 +214,45 @@ def draw_path(figure: Figure, inputs: Inputs, say: Say) -> str:
     )
 
 
-PANELS = (Panel(draw_weights), Panel(draw_output), Panel(draw_path))
+def draw_learning(figure: Figure, inputs: Inputs, say: Say) -> str:
+    """Gradient descent on where to look, soft and hard."""
+    lookup = inputs[EXPERIMENT]
+    axes = figure.add_subplot()
+    axes.set_title(say("Only the soft one learns", "只有软查找能学习"))
+    for kind, color, name, shift in (
+        ("hard", HARD, say("hard lookup", "硬查找"), (0, -15)),
+        ("soft", SOFT, say("soft lookup", "软查找"), (4, 5)),
+    ):
+        losses = lookup.numbers(f"/learning/loss_curve_of_first_draw/{kind}")
+        steps = np.arange(len(losses))
+        axes.plot(steps, losses, color=color)
+        middle = len(losses) // 2
+        axes.annotate(
+            name,
+            (steps[middle], losses[middle]),
+            xytext=shift,
+            textcoords="offset points",
+            color=style.text_color(color),
+        )
+    axes.set_xlim(0, len(losses))
+    axes.set_yscale("log")
+    axes.set_xlabel(say("step of gradient descent", "梯度下降的步数"))
+    axes.set_ylabel(say("loss", "损失"))
+    return say(
+        "Loss over the steps of gradient descent on the same task, on a "
+        "logarithmic axis: that of the hard lookup never moves, that of the "
+        "soft one falls by orders of magnitude.",
+        "同一任务上损失随梯度下降步数的变化（纵轴为对数）：硬查找的损失始终不变，软查找"
+        "的下降若干个数量级。",
+    )
+
+
+PANELS = (
+    Panel(draw_weights),
+    Panel(draw_output),
+    Panel(draw_path),
+    Panel(draw_learning),
+)
 
 if __name__ == "__main__":
     sys.exit(main(__file__, EXPERIMENT, PANELS))

@@ -99,8 +99,8 @@ def draw_matrices(figure: Figure, inputs: Inputs, say: Say) -> str:
             bars.set_title(say("Equal weights and one-hot", "均匀与独热"))
             bars.set_ylabel(say("weight", "权重"))
         cells = figure.add_subplot(grid[1, column])
-        image = cells.imshow(
-            matrices[index], cmap=style.signed(), vmin=-reach, vmax=reach
+        image = style.draw_cells(
+            cells, matrices[index], style.signed(), -reach, reach
         )
         cells.set_xticks([])
         cells.set_yticks([])

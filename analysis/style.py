@@ -1,8 +1,8 @@
 """How figures look: colours, sizes, fonts, and a matplotlib that repeats.
 
-Take Axes and Figure from here, not from matplotlib: this gives matplotlib a
-private folder for its caches first, so that a build action needs no home and
-leaves nothing behind.
+Take what you need of matplotlib from here: this gives it a private folder for
+its caches first, so that a build action needs no home and leaves nothing
+behind.
 
 The colours are Okabe and Ito's, which people with the common kinds of colour
 blindness tell apart. They are for marks; small text beside a mark takes the
@@ -22,13 +22,22 @@ atexit.register(shutil.rmtree, _CACHE, ignore_errors=True)
 os.environ["MPLCONFIGDIR"] = _CACHE
 
 import matplotlib  # noqa: E402  (after its cache folder is set)
+import numpy as np  # noqa: E402
 
 matplotlib.use("agg")
 
 from matplotlib import font_manager  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.colors import LinearSegmentedColormap  # noqa: E402
+from matplotlib.cm import ScalarMappable  # noqa: E402
+from matplotlib.colors import (  # noqa: E402
+    Colormap,
+    LinearSegmentedColormap,
+    ListedColormap,
+    to_rgba,
+)
 from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.patches import Rectangle  # noqa: E402
+from matplotlib.ticker import MultipleLocator  # noqa: E402
 
 from analysis.language import Say  # noqa: E402
 
@@ -47,10 +56,17 @@ QUIET = "#5F5F5F"  # axes, limits, helping lines and their labels
 FAINT = "#D9D9D9"  # areas and grids that only help
 PAPER = "#FFFFFF"
 
+# Of a colour scale. An odd number, so that zero of a signed one is white; with
+# many more, matplotlib would draw the scale as an image.
+_SHADES = 41
+
 PANEL_WIDTH = 3.5  # inches: a column of a two-column page
 TEXT_SIZE = 8.0  # points
 TITLE_SIZE = 9.0
 LEAST_CONTRAST = 4.5
+
+# Behind a label that lies on marks.
+PATCH = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
 
 FONTS = {
     "DejaVu Sans": "fonts-dejavu-core",
@@ -156,18 +172,46 @@ def apply() -> None:
     )
 
 
+def pale(color: str) -> tuple[float, float, float, float]:
+    """The colour for an area that others lie on."""
+    return to_rgba(color, 0.13)
+
+
 def sequential() -> LinearSegmentedColormap:
     """Colours for a size, from pale to strong."""
     return LinearSegmentedColormap.from_list(
-        "size", ["#EAF3FA", SKY_BLUE, BLUE, "#00304C"]
+        "size", ["#EAF3FA", SKY_BLUE, BLUE, "#00304C"], N=_SHADES
     )
 
 
 def signed() -> LinearSegmentedColormap:
     """Colours for a signed quantity, white at zero."""
     return LinearSegmentedColormap.from_list(
-        "signed", [BLUE, PAPER, VERMILLION]
+        "signed", [BLUE, PAPER, VERMILLION], N=_SHADES
     )
+
+
+def draw_cells(
+    axes: Axes, matrix: np.ndarray, colors: Colormap, low: float, high: float
+) -> ScalarMappable:
+    """A matrix as square cells, its first row on top; NaN stays blank.
+
+    Cells are shapes, not an image: sharp at any size, and the same bytes
+    wherever they are drawn.
+    """
+    mesh = axes.pcolormesh(
+        np.arange(matrix.shape[1] + 1) - 0.5,
+        np.arange(matrix.shape[0] + 1) - 0.5,
+        np.ma.masked_invalid(matrix),
+        cmap=colors,
+        vmin=low,
+        vmax=high,
+        edgecolors="face",
+        linewidth=0.2,
+    )
+    axes.set_aspect("equal")
+    axes.set_ylim(matrix.shape[0] - 0.5, -0.5)
+    return mesh
 
 
 def formula(text: str) -> str:

@@ -112,7 +112,9 @@ def strings_with_digits(tree: ast.AST) -> list[str]:
 
 
 def _digits(text: str) -> int:
-    return len(text.replace("-", "").replace(".", "").lstrip("0"))
+    """Significant digits of the number, so that 0.500 counts as 0.5."""
+    shortest = f"{float(text):g}"
+    return len(shortest.replace("-", "").replace(".", "").lstrip("0"))
 
 
 def in_figure_script(source: str, printed: set[str]) -> list[str]:

@@ -54,12 +54,12 @@ class Rules(unittest.TestCase):
         self.assertEqual(typed_numbers.in_figure_script(source, set()), [])
 
     def test_numbers_of_figure_scripts(self):
-        printed = {"0.978", "128", "2.5", "0.001"}
+        printed = {"0.978", "128", "2.5", "0.001", "0.500"}
         for line, found in (
             ("x = 0.978", ["0.978"]),
             ("x = [1, 128]", ["128"]),
             ("x = 128.0", ["128.0"]),
-            ("x = 2.5 + 0.001", []),
+            ("x = 2.5 + 0.001 + 0.5", []),
         ):
             self.assertEqual(
                 typed_numbers.in_figure_script(line, printed), found

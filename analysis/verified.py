@@ -111,6 +111,10 @@ class Verified:
             raise ResultError(f"{experiment}: {path}: not a JSON object")
         return cls(experiment, document)
 
+    def start_reading(self) -> None:
+        """Forgets what was read: read_digest() is of what is read from now."""
+        self._read = {}
+
     def at(self, pointer: str) -> Any:
         """The value at an RFC 6901 pointer into the results.
 
@@ -204,6 +208,6 @@ class Verified:
             ) from error
 
     def read_digest(self) -> str:
-        """A digest of everything that was read so far, in a fixed order."""
+        """A digest of everything that was read, in a fixed order."""
         text = json.dumps(self._read, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()

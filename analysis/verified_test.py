@@ -134,6 +134,14 @@ class Digest(unittest.TestCase):
         changed["results"]["name"] = "not read"
         self.assertEqual(self.digest(changed), self.digest(document()))
 
+    def test_what_was_read_before_the_start_does_not(self):
+        verified = Verified("example", document())
+        fresh = verified.read_digest()
+        verified.at("/name")
+        self.assertNotEqual(verified.read_digest(), fresh)
+        verified.start_reading()
+        self.assertEqual(verified.read_digest(), fresh)
+
     def test_what_was_read_enters(self):
         result, published = document(), document()
         result["results"]["curve"][0]["y"] = 1.75
