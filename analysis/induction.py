@@ -118,8 +118,8 @@ def draw_broken(figure: Figure, inputs: Inputs, say: Say) -> str:
     axes.set_title(say("Both heads, in order", "两个头缺一不可，且有先后"))
     for row, variant in enumerate(names):
         place = f"{INDUCTION}/drawn/variants/{variant}"
-        share = 100 * heads.number(f"{place}/share_completed")
-        low, high = 100 * heads.numbers(f"{place}/share_interval")
+        share = style.PERCENT * heads.number(f"{place}/share_completed")
+        low, high = style.PERCENT * heads.numbers(f"{place}/share_interval")
         color = style.BLUE if variant == "intact" else style.VERMILLION
         axes.barh(row, share, height=0.6, color=color)
         axes.plot([low, high], [row, row], color=style.INK, linewidth=1)
@@ -136,7 +136,7 @@ def draw_broken(figure: Figure, inputs: Inputs, say: Say) -> str:
     axes.set_yticks(range(len(names)), list(names.values()))
     axes.tick_params(axis="y", length=0)
     axes.invert_yaxis()
-    axes.set_xlim(0, 100)
+    axes.set_xlim(0, style.PERCENT)
     axes.set_xlabel(say("sequences completed (%)", "补全正确的序列（%）"))
     axes.set_ylabel(say("circuit", "电路"))
     sequences = heads.number(f"{INDUCTION}/drawn/sequences")

@@ -63,6 +63,7 @@ _SHADES = 41
 PANEL_WIDTH = 3.5  # inches: a column of a two-column page
 TEXT_SIZE = 8.0  # points
 TITLE_SIZE = 9.0
+PERCENT = 100
 LEAST_CONTRAST = 4.5
 
 # Behind a label that lies on marks.
@@ -228,6 +229,31 @@ def label(
     """Writes `text` at data coordinates in the readable form of a colour."""
     kwargs.setdefault("fontsize", TEXT_SIZE)
     return axes.text(x, y, text, color=text_color(color), **kwargs)
+
+
+def label_near(
+    axes: Axes,
+    point: tuple[float, float],
+    shift: tuple[float, float],
+    text: str,
+    color: str = INK,
+    **kwargs,
+):
+    """Writes `text` beside a data point, `shift` points of length away."""
+    kwargs.setdefault(
+        "ha", "left" if shift[0] > 0 else "right" if shift[0] < 0 else "center"
+    )
+    kwargs.setdefault(
+        "va", "bottom" if shift[1] > 0 else "top" if shift[1] < 0 else "center"
+    )
+    return axes.annotate(
+        text,
+        point,
+        xytext=shift,
+        textcoords="offset points",
+        color=text_color(color),
+        **kwargs,
+    )
 
 
 def mark_published(axes: Axes, x, y, **kwargs):
