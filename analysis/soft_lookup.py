@@ -156,7 +156,8 @@ def draw_output(figure: Figure, inputs: Inputs, say: Say) -> str:
     return say(
         "The plane of the values: a triangle with the three values as "
         "corners. The output moves on a straight line from the mean of the "
-        f"values, for vanishing c, to the value of {lookup.text('/hard/hit/query')}.",
+        "values, for vanishing c, to the value of "
+        f"{lookup.text('/hard/hit/query')}.",
         "值所在的平面：以三个值为顶点的三角形。输出沿直线从各值的平均（c 为零）"
         f"移到 {lookup.text('/hard/hit/query')} 的值。",
     )
