@@ -10,8 +10,14 @@ import numpy as np
 
 from analysis import style
 from analysis.figure import Figure, Inputs, Panel, main
-from analysis.language import Say
-from analysis.ledger import COUNTED_NAMES, FAILS, HOLDS, ONE_READING
+from analysis.language import Say, Text
+from analysis.ledger import (
+    COUNTED_NAMES,
+    FAILS,
+    HOLDS,
+    ONE_READING,
+    VERDICT_NAMES,
+)
 from analysis.verified import Judged, Verified
 
 VERDICT_COLORS = {
@@ -49,7 +55,7 @@ def share_of_allowed(judged: Judged) -> float | None:
 
 
 def _stacked(shares: np.ndarray) -> np.ndarray:
-    """For each dot how far to move it off its row, so that none hides another."""
+    """How far to move each dot off its row, so that none hides another."""
     bins = np.round((np.clip(shares, -1, 1) + 1) / 2 * (BINS - 1)).astype(int)
     seen: Counter[int] = Counter()
     offsets = []
@@ -63,6 +69,10 @@ def _stacked(shares: np.ndarray) -> np.ndarray:
 
 def _claims(verified: Verified) -> list[Judged]:
     return [verified.claim(claim_id) for claim_id in verified.claims]
+
+
+def _name(verdict: str, names: dict[str, Text], say: Say) -> str:
+    return say(names[verdict].en, names[verdict].zh)
 
 
 def draw_distances(figure: Figure, inputs: Inputs, say: Say) -> str:
@@ -106,7 +116,9 @@ def draw_distances(figure: Figure, inputs: Inputs, say: Say) -> str:
             say("limit", "界限"),
         ],
     )
-    axes.set_xlabel(say("ours − printed / allowed", "（我们 − 书中）/ 允许差"))
+    axes.set_xlabel(
+        say("(ours − printed) / allowed", "（我们 − 书中）/ 允许差")
+    )
     axes.set_ylabel(say("experiment", "实验"))
     return say(
         f"A dot for each of {drawn} printed numbers, one row per experiment: "
@@ -131,23 +143,32 @@ def draw_verdicts(figure: Figure, inputs: Inputs, say: Say) -> str:
             axes.barh(row, counts[verdict], left=start, height=0.6, color=color)
             start += counts[verdict]
         longest = max(longest, start)
-        parts = [
-            f"{counts[verdict]} {say(COUNTED_NAMES[verdict].en, COUNTED_NAMES[verdict].zh)}"
-            for verdict in VERDICT_COLORS
-            if counts[verdict] and verdict != HOLDS
+        style.label_near(axes, (start, row), (3, 0), str(start))
+        # Then what does not simply hold.
+        other = [
+            (verdict, f"{counts[verdict]} {_name(verdict, VERDICT_NAMES, say)}")
+            for verdict in (ONE_READING, FAILS)
+            if counts[verdict]
         ]
-        axes.text(start + 1, row, ", ".join([str(start), *parts]), va="center")
+        for place, (verdict, text) in enumerate(other):
+            style.label_near(
+                axes,
+                (start, row),
+                (24 + 70 * place, 0),
+                text,
+                VERDICT_COLORS[verdict],
+            )
     axes.set_yticks(range(len(inputs)), list(inputs))
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(inputs) - 0.4, -0.6)
-    axes.set_xlim(0, longest * 1.5)
+    axes.set_xlim(0, longest * 2)
     axes.set_xlabel(say("claims", "论断数"))
     axes.set_ylabel(say("experiment", "实验"))
     for spine in ("left", "bottom"):
         axes.spines[spine].set_visible(False)
     axes.tick_params(axis="x", length=0)
     parts = say(", ", "，").join(
-        f"{total[verdict]} {say(COUNTED_NAMES[verdict].en, COUNTED_NAMES[verdict].zh)}"
+        f"{total[verdict]} {_name(verdict, COUNTED_NAMES, say)}"
         for verdict in VERDICT_COLORS
     )
     return say(

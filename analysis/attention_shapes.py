@@ -43,13 +43,16 @@ class Tensor:
 
     @property
     def width(self) -> float:
+        """The same for the columns."""
         return float(np.log2(1 + self.sizes[1]))
 
     @property
     def shape(self) -> str:
+        """The shape in letters."""
         return " × ".join(SUBSCRIPTS.get(x, x) for x in self.letters)
 
     def transposed(self) -> Tensor:
+        """The tensor with rows and columns exchanged."""
         return Tensor(
             f"{self.name}ᵀ", self.letters[::-1], self.sizes[::-1], self.color
         )

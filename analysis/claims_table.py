@@ -82,10 +82,11 @@ def _row(claim: Claim) -> str:
         f'<span class="standing">{_STANDING.html()}'
         f"{VERDICT_NAMES[judged.standing].html()}</span>"
     )
+    name = claim.experiment
     experiment = (
         _LITERATURE.html()
-        if claim.experiment is None
-        else f'<a href="#{claim.experiment}"><code>{claim.experiment}</code></a>'
+        if name is None
+        else f'<a href="#{name}"><code>{name}</code></a>'
     )
     contents = (
         published,
@@ -135,17 +136,14 @@ def table_html(claims: Sequence[Claim]) -> str:
     """
     groups = _sections(claims)
     every = Text("all sections", "所有章节")
-    inputs = [
-        '<input type="radio" class="switch" name="claims" id="show-all" checked>'
-    ]
+    button = '<input type="radio" class="switch" name="claims" id="show-'
+    inputs = [f'{button}all" checked>']
     labels = [f'<label for="show-all">{every.html()}</label>']
     rules = []
     bodies = []
     for section, members in groups.items():
         group = _group_class(section)
-        inputs.append(
-            f'<input type="radio" class="switch" name="claims" id="show-{group}">'
-        )
+        inputs.append(f'{button}{group}">')
         labels.append(
             f'<label for="show-{group}">{section_name(section).html()}</label>'
         )

@@ -27,6 +27,41 @@ OVERVIEW = [
 
 SECTIONS = [
     {
+        "experiment": "layer_cost",
+        "title_en": "What recurrence and attention cost",
+        "title_zh": "循环与注意力的代价",
+        "question_en": """What do recurrence and attention cost in operations,
+            dependent steps, distance and memory?""",
+        "question_zh": """循环与注意力在运算量、依赖步数、距离和内存上各有什么
+            代价？""",
+        "figures": [
+            {
+                "name": "layer_cost",
+                "caption_en": """Two ways to mix the positions of a sequence.
+                    (a) Attention does fewer operations than a recurrence while
+                    the sequence is shorter than the vectors are wide; beyond,
+                    it pays in proportion to the length. (b) Through a
+                    recurrence information takes as many steps as positions,
+                    through attention one. (c) With a tanh in the loop the
+                    gradient that reaches a token fades with every update;
+                    without it, it does not fade but narrows: of its directions
+                    {result:layer_cost:/gradient/linear/directions_kept/value:.0%}
+                    are left at the largest distance. Through attention
+                    distance does not matter (bands: four standard errors). (d) While
+                    generating, a recurrence remembers one state, attention
+                    the keys and values of every token.""",
+                "caption_zh": """混合序列各位置的两种方式。(a) 序列比向量宽度短时，
+                    注意力的运算量少于循环；超过之后，代价随长度成比例增长。(b) 信息经过
+                    循环需要的步数等于位置之差，经过注意力只需一步。(c) 循环内有 tanh 时，
+                    到达某个 token 的梯度在每次更新中衰减；没有 tanh
+                    时不衰减，但会变窄：在最大距离处只剩
+                    {result:layer_cost:/gradient/linear/directions_kept/value:.0%}
+                    的方向。经过注意力则与距离无关（色带为四个标准误差）。(d) 生成时，循环只需记住一个状态，注意力需要记住每个 token
+                    的键和值。""",
+            },
+        ],
+    },
+    {
         "experiment": "soft_lookup",
         "title_en": "Attention as a soft dictionary lookup",
         "title_zh": "注意力：软字典查找",
@@ -142,6 +177,74 @@ SECTIONS = [
                     {result:masking:/padding/lengths/1} 个真实 token 中有
                     {result:masking:/fully_masked/by_hand/nan_tokens_after_last_layer}
                     个被污染。(d) 很大的负惩罚仍留下很小的权重；只有负无穷使之为零。""",
+            },
+        ],
+    },
+    {
+        "experiment": "saturation",
+        "title_en": "Why scores are scaled",
+        "title_zh": "为什么要缩放分数",
+        "question_en": """What does the scale of the scores do to the softmax,
+            to its gradient, and to learning?""",
+        "question_zh": """分数的尺度对 softmax、对它的梯度、对学习有什么影响？""",
+        "figures": [
+            {
+                "name": "saturation",
+                "chapter_figure": "6.3",
+                "caption_en": """Rows of {parameter:saturation:keys} random
+                    keys at head width {parameter:saturation:width},
+                    {parameter:saturation:draws} draws. (a) Without the scale
+                    most rows give nearly all their weight to one key. (b)
+                    Their entropy is near zero; with the scale it is near that
+                    of equal weights. (c) The cause: the spread of a dot
+                    product grows like the root of the width, whatever the
+                    distribution of the entries; dividing by that root undoes
+                    it. (d) The effect: hardly any gradient passes an unscaled
+                    softmax at large widths (bands: four standard errors).""",
+                "caption_zh": """头宽度 {parameter:saturation:width}、每行
+                    {parameter:saturation:keys} 个随机键、
+                    {parameter:saturation:draws} 次抽样。(a) 不缩放时，大多数行把几乎
+                    全部权重给了一个键。(b) 这些行的熵接近零；缩放后接近均匀权重的熵。
+                    (c) 原因：无论各元素的分布如何，点积的离散程度都按宽度的平方根增长；
+                    除以该平方根即可抵消。(d) 后果：宽度较大时，几乎没有梯度能通过未缩放
+                    的 softmax（色带为四个标准误差）。""",
+            },
+            {
+                "name": "softmax_jacobian",
+                "caption_en": """The softmax passes gradients through its
+                    Jacobian J. (a) Its trace is largest for equal weights and
+                    vanishes as one weight takes all. (b) The matrix itself:
+                    with equal weights every score matters; with a one-hot row
+                    nothing passes.""",
+                "caption_zh": """softmax 通过雅可比矩阵 J 传递梯度。(a) 权重均匀时迹
+                    最大；某个权重独占时迹趋于零。(b) 矩阵本身：权重均匀时每个分数都起
+                    作用；独热的行什么也传不过去。""",
+            },
+            {
+                "name": "learning_speed",
+                "caption_en": """A small model learns to find the matching key.
+                    Started from unscaled scores it learns more slowly: under
+                    gradient descent the same scaled model needs
+                    {result:saturation:/training/gradient_descent/slowdown/unscaled_start/value:.1f}
+                    times as many steps from that start, under Adam
+                    {result:saturation:/training/adam/slowdown/unscaled_start/value:.1f}
+                    times. The unscaled model is not always slower under plain
+                    gradient descent at the same rate
+                    ({result:saturation:/training/gradient_descent/slowdown/unscaled/value:.2f}
+                    times): its queries and keys also get larger gradients. At
+                    the best rate for each it needs
+                    {result:saturation:/training/gradient_descent/best_rate_slowdown/unscaled/value:.1f}
+                    times as many.""",
+                "caption_zh": """一个小模型学习找到匹配的键。从未缩放的分数出发学得更慢：
+                    用梯度下降时，同一个缩放模型从该起点出发需要
+                    {result:saturation:/training/gradient_descent/slowdown/unscaled_start/value:.1f}
+                    倍的步数，用 Adam 时为
+                    {result:saturation:/training/adam/slowdown/unscaled_start/value:.1f}
+                    倍。学习率相同时，未缩放模型用普通梯度下降并不总是更慢
+                    （{result:saturation:/training/gradient_descent/slowdown/unscaled/value:.2f}
+                    倍）：它的查询和键得到的梯度也更大。若各用最佳学习率，它需要
+                    {result:saturation:/training/gradient_descent/best_rate_slowdown/unscaled/value:.1f}
+                    倍的步数。""",
             },
         ],
     },

@@ -56,4 +56,5 @@ def _row(paragraph: dict[str, Any]) -> str:
             parts.append(escape(paragraph[field]))
     links = " ".join(claim_link(claim) for claim in paragraph.get("claims", []))
     # The coverage file is in English; say so to whoever reads it aloud.
-    return f'<div lang="{TAGS[ENGLISH]}" class="both">{" – ".join(parts)}</div>{links}'
+    english = f'<div lang="{TAGS[ENGLISH]}" class="both">'
+    return f'{english}{" – ".join(parts)}</div>{links}'

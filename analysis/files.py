@@ -31,6 +31,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
+        """What argparse calls for bad usage."""
         raise UsageError(message)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from analysis import style
 from analysis.figure import Figure, Inputs, Panel, main
 from analysis.language import Say
-from analysis.style import MultipleLocator
+from analysis.style import Axes, MultipleLocator
 from analysis.verified import Verified
 
 EXPERIMENT = "worked_example"
@@ -167,7 +167,7 @@ def draw_query(figure: Figure, inputs: Inputs, say: Say) -> str:
 
 
 def _write_end(
-    axes, value: float, height: float, text: str, color: str, reach: float
+    axes: Axes, value: float, height: float, text: str, color: str, reach: float
 ) -> None:
     """The value at the end of its bar."""
     right = value >= 0

@@ -9,6 +9,7 @@ import numpy as np
 from analysis import style
 from analysis.figure import Figure, Inputs, Panel, main
 from analysis.language import Say
+from analysis.style import Axes
 from analysis.verified import Verified
 
 EXPERIMENT = "multi_head"
@@ -17,8 +18,11 @@ INDUCTION = "/induction"
 
 def _draw_pattern(
     figure: Figure, heads: Verified, head: str, say: Say, title: str
-):
-    """A head's attention pattern, with the tokens on both axes."""
+) -> tuple[Axes, list[str], np.ndarray]:
+    """A head's attention pattern, with the tokens on both axes.
+
+    Returns the axes, the tokens and the pattern.
+    """
     tokens = heads.at(f"{INDUCTION}/sentence")
     pattern = heads.numbers(f"{INDUCTION}/patterns/{head}")
     axes = figure.add_subplot()
@@ -118,8 +122,8 @@ def draw_broken(figure: Figure, inputs: Inputs, say: Say) -> str:
     axes.set_title(say("Both heads, in order", "两个头缺一不可，且有先后"))
     for row, variant in enumerate(names):
         place = f"{INDUCTION}/drawn/variants/{variant}"
-        share = 100 * heads.number(f"{place}/share_completed")
-        low, high = 100 * heads.numbers(f"{place}/share_interval")
+        share = style.PERCENT * heads.number(f"{place}/share_completed")
+        low, high = style.PERCENT * heads.numbers(f"{place}/share_interval")
         color = style.BLUE if variant == "intact" else style.VERMILLION
         axes.barh(row, share, height=0.6, color=color)
         axes.plot([low, high], [row, row], color=style.INK, linewidth=1)
@@ -136,13 +140,14 @@ def draw_broken(figure: Figure, inputs: Inputs, say: Say) -> str:
     axes.set_yticks(range(len(names)), list(names.values()))
     axes.tick_params(axis="y", length=0)
     axes.invert_yaxis()
-    axes.set_xlim(0, 100)
+    axes.set_xlim(0, style.PERCENT)
     axes.set_xlabel(say("sequences completed (%)", "补全正确的序列（%）"))
     axes.set_ylabel(say("circuit", "电路"))
     sequences = heads.number(f"{INDUCTION}/drawn/sequences")
     return say(
-        f"Share of {sequences:.0f} random sequences that the circuit completes: "
-        "all when intact, few or none when either head is removed or misplaced.",
+        f"Share of {sequences:.0f} random sequences that the circuit "
+        "completes: all when intact, few or none when either head is removed "
+        "or misplaced.",
         f"{sequences:.0f} 个随机序列中电路补全正确的比例：完整时全部正确；去掉或错放"
         "任何一个头，则很少或完全不能。",
     )

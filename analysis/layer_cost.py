@@ -28,52 +28,47 @@ def draw_ratio(figure: Figure, inputs: Inputs, say: Say) -> str:
     """Attention's operations over recurrence's, T / d."""
     costs = inputs[EXPERIMENT]
     axes = figure.add_subplot()
-    axes.set_title(
-        say("Cheaper until the length meets the width", "长度小于宽度时更便宜")
-    )
+    axes.set_title(say("Cheaper while T < d", "T < d 时更便宜"))
     widths = sorted(int(width) for width in costs.at(f"{COSTS}/curves"))
     for width, color in zip(widths, (style.BLUE, style.ORANGE)):
         place = f"{COSTS}/curves/{width}/*"
         positions = costs.numbers(f"{place}/positions")
-        axes.plot(positions, costs.numbers(f"{place}/ratio"), color=color)
+        ratios = costs.numbers(f"{place}/ratio")
+        axes.plot(positions, ratios, color=color)
         axes.plot(width, 1, "o", color=color, markersize=4.5)
-        style.label(
+        style.label_near(
             axes,
-            positions[0] * 1.2,
-            positions[0] / width * 2.1,
+            (positions[-1], ratios[-1]),
+            (4, 0),
             f"d = {_times(width)}",
             color,
-            va="bottom",
         )
     axes.axhline(1, color=style.QUIET, linewidth=0.8, linestyle=(0, (4, 3)))
+    style.label_near(
+        axes,
+        (positions[0], 1),
+        (3, 2),
+        say("equal at T = d", "T = d 时相等"),
+        style.QUIET,
+    )
     for point, claim in POINTS.items():
         at = costs.number(f"{COSTS}/{point}/positions")
-        printed = costs.published(f"{EXPERIMENT}.{claim}")
-        style.mark_published(axes, [at], [printed])
-        style.label(
+        ratio = costs.published(f"{EXPERIMENT}.{claim}")
+        printed = costs.published_text(f"{EXPERIMENT}.{claim}")
+        style.mark_published(axes, [at], [ratio])
+        style.label_near(
             axes,
-            at * 1.25,
-            printed * 0.7,
-            f"T = {_times(at)}\nT/d = "
-            + costs.published_text(f"{EXPERIMENT}.{claim}"),
-            va="top",
-            ha="left" if point == "short" else "center",
+            (at, ratio),
+            (6, -3),
+            f"T = {_times(at)}\nT/d = {printed}",
+            bbox=style.PATCH,
         )
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlim(positions[0], positions[-1])
+    axes.set_xlim(positions[0], 15 * positions[-1])
     axes.minorticks_off()
     axes.set_xlabel(say("sequence length T (tokens)", "序列长度 T（token）"))
     axes.set_ylabel(say("attention / recurrence", "注意力 / 循环"))
-    axes.text(
-        0.98,
-        0.52,
-        say("equal at T = d", "T = d 时相等"),
-        transform=axes.transAxes,
-        ha="right",
-        va="bottom",
-        color=style.text_color(style.QUIET),
-    )
     style.note_published(axes, 0.98, 0.02, say, ha="right", va="bottom")
     return say(
         "Operations of self-attention over those of recurrence against the "
@@ -93,35 +88,27 @@ def draw_paths(figure: Figure, inputs: Inputs, say: Say) -> str:
     )
     distances = costs.numbers(f"{COSTS}/path_curve/*/distance")
     for member, color, name, place, shift in (
-        ("recurrent", RECURRENT, say("recurrent", "循环"), 0.6, (-6, 6)),
-        ("convolution", CONVOLUTION, say("convolution", "卷积"), 0.8, (-6, 6)),
+        ("recurrent", RECURRENT, say("recurrent", "循环"), 0.6, (-4, 4)),
+        ("convolution", CONVOLUTION, say("convolution", "卷积"), 0.8, (6, -4)),
         (
             "dilated_convolution",
             DILATED,
             say("dilated", "空洞卷积"),
-            1.0,
-            (0, 6),
+            0.9,
+            (0, 5),
         ),
         (
             "attention",
             ATTENTION,
             say("self-attention", "自注意力"),
-            1.0,
-            (0, 6),
+            0.9,
+            (0, 5),
         ),
     ):
         steps = costs.numbers(f"{COSTS}/path_curve/*/{member}")
         axes.plot(distances, steps, "o-", color=color, markersize=3.5)
         at = int(place * (len(distances) - 1))
-        axes.annotate(
-            name,
-            (distances[at], steps[at]),
-            xytext=shift,
-            textcoords="offset points",
-            color=style.text_color(color),
-            ha="right",
-            va="bottom",
-        )
+        style.label_near(axes, (distances[at], steps[at]), shift, name, color)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     for axis in (axes.xaxis, axes.yaxis):
@@ -144,36 +131,29 @@ def draw_survival(figure: Figure, inputs: Inputs, say: Say) -> str:
     axes = figure.add_subplot()
     axes.set_title(say("What is left of the gradient", "梯度还剩多少"))
     distances = costs.numbers("/gradient/distances")
-    for member, color, name, above in (
-        ("attention", ATTENTION, say("self-attention", "自注意力"), True),
-        ("linear", DILATED, say("linear recurrence", "线性循环"), False),
+    for member, color, name, shift in (
+        ("attention", ATTENTION, say("self-attention", "自注意力"), (0, -8)),
+        ("linear", DILATED, say("without the tanh", "去掉 tanh"), (-4, 12)),
         (
             "recurrent",
             RECURRENT,
             say("recurrence (tanh)", "循环（tanh）"),
-            False,
+            (-8, -8),
         ),
     ):
-        middle = costs.numbers(f"/gradient/{member}/survival")
+        place = f"/gradient/{member}/survival"
+        middle = costs.numbers(place)
         axes.fill_between(
             distances,
-            costs.numbers(f"/gradient/{member}/survival_low"),
-            costs.numbers(f"/gradient/{member}/survival_high"),
+            costs.numbers(f"{place}_low"),
+            costs.numbers(f"{place}_high"),
             color=color,
             alpha=0.2,
             linewidth=0,
         )
         axes.plot(distances, middle, color=color)
         at = len(distances) * 2 // 3
-        axes.annotate(
-            name,
-            (distances[at], middle[at]),
-            xytext=(0, 7 if above else -7),
-            textcoords="offset points",
-            color=style.text_color(color),
-            ha="center",
-            va="bottom" if above else "top",
-        )
+        style.label_near(axes, (distances[at], middle[at]), shift, name, color)
     axes.set_yscale("log")
     axes.set_xlim(0, distances[-1])
     axes.set_xlabel(say("distance (positions)", "距离（位置数）"))
@@ -182,11 +162,11 @@ def draw_survival(figure: Figure, inputs: Inputs, say: Say) -> str:
     )
     return say(
         "Size of the gradient that reaches a token, relative to that at "
-        "distance one, over the distance, on a logarithmic axis: through "
-        "recurrence it falls, through attention it does not depend on the "
-        "distance.",
+        "distance one, over the distance, on a logarithmic axis: through a "
+        "recurrence with tanh it falls, through attention it does not depend "
+        "on the distance.",
         "到达某个 token 的梯度大小（相对于距离为一时）随距离的变化（纵轴为对数）：经过"
-        "循环不断下降，经过注意力则与距离无关。",
+        "带 tanh 的循环不断下降，经过注意力则与距离无关。",
     )
 
 
@@ -212,16 +192,8 @@ def draw_memory(figure: Figure, inputs: Inputs, say: Say) -> str:
         steps = np.arange(len(memory)) + 1
         axes.plot(steps, memory, color=color)
         at = int(0.7 * len(memory))
-        above = member == "recurrent_memory"
-        axes.annotate(
-            name,
-            (steps[at], memory[at]),
-            xytext=(0 if above else -8, 6 if above else 2),
-            textcoords="offset points",
-            color=style.text_color(color),
-            ha="center" if above else "right",
-            va="bottom",
-        )
+        shift = (0, 5) if member == "recurrent_memory" else (-6, 2)
+        style.label_near(axes, (steps[at], memory[at]), shift, name, color)
     axes.set_xlim(0, tokens)
     axes.set_ylim(0, None)
     axes.set_xlabel(say("tokens generated", "已生成的 token 数"))

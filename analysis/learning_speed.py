@@ -36,10 +36,10 @@ def _draw(
     chance = training.number("/training/chance")
     sought = training.number("/training/accuracy_sought")
     for level in (chance, sought):
-        axes.axhline(100 * level, color=style.FAINT, linewidth=1)
+        axes.axhline(style.PERCENT * level, color=style.FAINT, linewidth=1)
     axes.text(
         1,
-        100 * chance - 1,
+        style.PERCENT * chance - 1,
         say("chance", "随机猜测"),
         va="top",
         ha="right",
@@ -48,7 +48,9 @@ def _draw(
     )
     for model, (color, line) in MODELS.items():
         steps = training.numbers(f"{place}/{model}/curve/*/step")
-        accuracy = 100 * training.numbers(f"{place}/{model}/curve/*/accuracy")
+        accuracy = style.PERCENT * training.numbers(
+            f"{place}/{model}/curve/*/accuracy"
+        )
         axes.plot(steps, accuracy, color=color, linestyle=line)
     handles = axes.get_lines()[-len(MODELS) :]
     legend = axes.legend(

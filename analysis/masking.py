@@ -10,7 +10,7 @@ from analysis import style
 from analysis.figure import Figure, Inputs, Panel, main
 from analysis.language import Say
 from analysis.style import ListedColormap
-from analysis.verified import ResultError, Verified
+from analysis.verified import ResultError
 
 EXPERIMENT = "masking"
 SEEN, FUTURE, PAD = style.BLUE, style.FAINT, style.ORANGE
@@ -36,13 +36,10 @@ def draw_patterns(figure: Figure, inputs: Inputs, say: Say) -> str:
     colors = ListedColormap([SEEN, FUTURE, PAD])
     grid = figure.subplots(1, len(lengths), sharey=True)
     for axes, state, length in zip(grid, states, lengths):
-        style.draw_cells(axes, state, colors, 0, 2)
+        style.draw_cells(axes, state, colors, 0, 2, gap=1.5)
         axes.set_xticks(np.arange(positions), np.arange(positions) + 1)
         axes.set_yticks(np.arange(positions), np.arange(positions) + 1)
-        axes.set_xticks(np.arange(positions + 1) - 0.5, minor=True)
-        axes.set_yticks(np.arange(positions + 1) - 0.5, minor=True)
-        axes.grid(which="minor", color=style.PAPER, linewidth=1.5)
-        axes.tick_params(which="both", length=0)
+        axes.tick_params(length=0)
         for spine in axes.spines.values():
             spine.set_visible(False)
         axes.set_xlabel(

@@ -56,7 +56,7 @@ def draw_places(figure: Figure, inputs: Inputs, say: Say) -> str:
         axes,
         0.08 * reach,
         even,
-        say(f"both matter:\nhalf way", "两处都要：\n停在中间"),
+        say("both matter:\nhalf way", "两处都要：\n停在中间"),
         va="center",
     )
     if (
@@ -212,9 +212,9 @@ def draw_influence(figure: Figure, inputs: Inputs, say: Say) -> str:
     )
     bar.outline.set_visible(False)
     return say(
-        "Two grids of output against input positions, coloured by how strongly "
-        "one reaches the other. The feed-forward layer fills the diagonal only; "
-        "causal attention also everything below it.",
+        "Two grids of output against input positions, coloured by how "
+        "strongly one reaches the other. The feed-forward layer fills the "
+        "diagonal only; causal attention also everything below it.",
         "两个网格：输出位置对输入位置，颜色表示影响的强弱。前馈网络只有对角线；因果注意力"
         "还有对角线以下的全部。",
     )

@@ -56,7 +56,8 @@ def claim_anchor(claim_id: str) -> str:
 
 def claim_link(claim_id: str) -> str:
     """A link to the claim's row."""
-    return f'<a href="#{claim_anchor(claim_id)}"><code>{escape(claim_id)}</code></a>'
+    code = f"<code>{escape(claim_id)}</code>"
+    return f'<a href="#{claim_anchor(claim_id)}">{code}</a>'
 
 
 def read_panels(document: Mapping[str, Any]) -> Panels:

@@ -95,7 +95,8 @@ def _draw_case(
     axes.text(
         0.02,
         0.98,
-        f"○ {joint.join(words.values())}\n× {joint.join(words[token] for token in second)}",
+        f"○ {joint.join(words.values())}\n"
+        f"× {joint.join(words[token] for token in second)}",
         transform=axes.transAxes,
         va="top",
     )

@@ -37,14 +37,17 @@ def _draw_histogram(
         len(counts) + 1,
     )
     axes.stairs(
-        100 * counts / counts.sum(),
+        style.PERCENT * counts / counts.sum(),
         edges,
         color=COLORS[case],
         fill=True,
         alpha=0.55,
     )
     axes.stairs(
-        100 * counts / counts.sum(), edges, color=COLORS[case], linewidth=1
+        style.PERCENT * counts / counts.sum(),
+        edges,
+        color=COLORS[case],
+        linewidth=1,
     )
 
 
@@ -233,7 +236,7 @@ def draw_spread(figure: Figure, inputs: Inputs, say: Say) -> str:
     style.mark_published(
         axes,
         [width],
-        [saturation.published(f"{EXPERIMENT}.standard_deviation")],
+        [saturation.published(f"{EXPERIMENT}.standard_deviation_128")],
     )
     return say(
         "Standard deviation of a dot product over the head width, on "

@@ -156,7 +156,8 @@ def draw_output(figure: Figure, inputs: Inputs, say: Say) -> str:
     return say(
         "The plane of the values: a triangle with the three values as "
         "corners. The output moves on a straight line from the mean of the "
-        f"values, for vanishing c, to the value of {lookup.text('/hard/hit/query')}.",
+        "values, for vanishing c, to the value of "
+        f"{lookup.text('/hard/hit/query')}.",
         "值所在的平面：以三个值为顶点的三角形。输出沿直线从各值的平均（c 为零）"
         f"移到 {lookup.text('/hard/hit/query')} 的值。",
     )
@@ -220,19 +221,15 @@ def draw_learning(figure: Figure, inputs: Inputs, say: Say) -> str:
     axes = figure.add_subplot()
     axes.set_title(say("Only the soft one learns", "只有软查找能学习"))
     for kind, color, name, shift in (
-        ("hard", HARD, say("hard lookup", "硬查找"), (0, -15)),
-        ("soft", SOFT, say("soft lookup", "软查找"), (4, 5)),
+        ("hard", HARD, say("hard lookup", "硬查找"), (0, -4)),
+        ("soft", SOFT, say("soft lookup", "软查找"), (4, 3)),
     ):
         losses = lookup.numbers(f"/learning/loss_curve_of_first_draw/{kind}")
         steps = np.arange(len(losses))
         axes.plot(steps, losses, color=color)
         middle = len(losses) // 2
-        axes.annotate(
-            name,
-            (steps[middle], losses[middle]),
-            xytext=shift,
-            textcoords="offset points",
-            color=style.text_color(color),
+        style.label_near(
+            axes, (steps[middle], losses[middle]), shift, name, color
         )
     axes.set_xlim(0, len(losses))
     axes.set_yscale("log")

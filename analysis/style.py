@@ -16,6 +16,7 @@ import os
 import shutil
 import tempfile
 import warnings
+from typing import Any, Sequence
 
 _CACHE = tempfile.mkdtemp(prefix="softlookup-matplotlib-")
 atexit.register(shutil.rmtree, _CACHE, ignore_errors=True)
@@ -63,6 +64,7 @@ _SHADES = 41
 PANEL_WIDTH = 3.5  # inches: a column of a two-column page
 TEXT_SIZE = 8.0  # points
 TITLE_SIZE = 9.0
+PERCENT = 100
 LEAST_CONTRAST = 4.5
 
 # Behind a label that lies on marks.
@@ -192,9 +194,16 @@ def signed() -> LinearSegmentedColormap:
 
 
 def draw_cells(
-    axes: Axes, matrix: np.ndarray, colors: Colormap, low: float, high: float
+    axes: Axes,
+    matrix: np.ndarray,
+    colors: Colormap,
+    low: float,
+    high: float,
+    gap: float = 0,
 ) -> ScalarMappable:
     """A matrix as square cells, its first row on top; NaN stays blank.
+
+    Cells stand `gap` points apart.
 
     Cells are shapes, not an image: sharp at any size, and the same bytes
     wherever they are drawn.
@@ -206,8 +215,8 @@ def draw_cells(
         cmap=colors,
         vmin=low,
         vmax=high,
-        edgecolors="face",
-        linewidth=0.2,
+        edgecolors=PAPER if gap else "face",
+        linewidth=gap or 0.2,
     )
     axes.set_aspect("equal")
     axes.set_ylim(matrix.shape[0] - 0.5, -0.5)
@@ -223,19 +232,50 @@ def formula(text: str) -> str:
 
 
 def label(
-    axes: Axes, x: float, y: float, text: str, color: str = INK, **kwargs
-):
+    axes: Axes,
+    x: float,
+    y: float,
+    text: str,
+    color: str = INK,
+    **kwargs: Any,
+) -> None:
     """Writes `text` at data coordinates in the readable form of a colour."""
-    kwargs.setdefault("fontsize", TEXT_SIZE)
-    return axes.text(x, y, text, color=text_color(color), **kwargs)
+    axes.text(x, y, text, color=text_color(color), **kwargs)
 
 
-def mark_published(axes: Axes, x, y, **kwargs):
+def label_near(
+    axes: Axes,
+    point: tuple[float, float],
+    shift: tuple[float, float],
+    text: str,
+    color: str = INK,
+    **kwargs: Any,
+) -> None:
+    """Writes `text` beside a data point, `shift` points of length away."""
+    kwargs.setdefault(
+        "ha", "left" if shift[0] > 0 else "right" if shift[0] < 0 else "center"
+    )
+    kwargs.setdefault(
+        "va", "bottom" if shift[1] > 0 else "top" if shift[1] < 0 else "center"
+    )
+    axes.annotate(
+        text,
+        point,
+        xytext=shift,
+        textcoords="offset points",
+        color=text_color(color),
+        **kwargs,
+    )
+
+
+def mark_published(
+    axes: Axes, x: Sequence[float], y: Sequence[float], **kwargs: Any
+) -> None:
     """Marks values as the chapter prints them: hollow black diamonds."""
     kwargs.setdefault("zorder", 5)
     kwargs.setdefault("clip_on", False)
     kwargs.setdefault("markersize", 5.5)
-    return axes.plot(
+    axes.plot(
         x,
         y,
         linestyle="none",
@@ -247,7 +287,9 @@ def mark_published(axes: Axes, x, y, **kwargs):
     )
 
 
-def note_published(axes: Axes, x: float, y: float, say: Say, **kwargs) -> None:
+def note_published(
+    axes: Axes, x: float, y: float, say: Say, **kwargs: Any
+) -> None:
     """Says once per panel what the diamonds are, at axes coordinates."""
     kwargs.setdefault("va", "top")
     axes.text(

@@ -3,11 +3,11 @@
 A text of the report holds no digit; where it needs a number it holds a
 placeholder, filled from the data when the page is built:
 
-    {published:soft_lookup.weight_tank}            as the chapter prints it
-    {ours:soft_lookup.weight_tank}                 our value, as the table has it
-    {result:soft_lookup:/path/hard_jumps}          a result, shortest form
-    {result:soft_lookup:/path/soft_largest_step:.3f}   with a number format
-    {parameter:soft_lookup:path_steps}             a knob's published setting
+    {published:soft_lookup.weight_tank}      as the chapter prints it
+    {ours:soft_lookup.weight_tank}           our value, as the table has it
+    {result:soft_lookup:/path/hard_jumps}    a result, shortest form
+    {result:soft_lookup:/soft/output/0:.3f}  a result in a number format
+    {parameter:soft_lookup:path_steps}       a knob's published setting
 """
 
 from __future__ import annotations
