@@ -5,6 +5,7 @@
 // keys with and without the division by sqrt(d_k), and with QK normalisation;
 // the softmax Jacobian from uniform to one-hot; and a model that has to learn
 // from a saturated start.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -17,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "attention/attention.h"
 #include "base/json.h"
+#include "base/memory.h"
 #include "base/status.h"
 #include "experiments/experiment.h"
 #include "experiments/knobs.h"
@@ -71,6 +73,13 @@ absl::Status CheckKnobs() {
   }
   SOFTLOOKUP_RETURN_IF_ERROR(
       CheckKnob("largest_width", absl::GetFlag(FLAGS_largest_width), 2, 4096));
+  // The keys' entries, with two changed copies beside them.
+  const int64_t entries = std::max(
+      absl::GetFlag(FLAGS_draws) * absl::GetFlag(FLAGS_width),
+      absl::GetFlag(FLAGS_sweep_draws) * absl::GetFlag(FLAGS_largest_width));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckMemory("the keys of all random rows",
+                  3 * 8 * entries * absl::GetFlag(FLAGS_keys)));
   SOFTLOOKUP_RETURN_IF_ERROR(
       CheckKnob("model_width", absl::GetFlag(FLAGS_model_width), 2, 4096));
   SOFTLOOKUP_RETURN_IF_ERROR(
@@ -212,8 +221,9 @@ void PrintJacobian(const Json& jacobian) {
                   Fixed(Number(points[i]["largest_entry"]), 4)});
   }
   PrintTable(
-      "The softmax Jacobian J of one random row whose scores are multiplied by "
-      "c, from\nuniform to one-hot. Its trace, 1 - sum p^2, only falls:",
+      "The softmax Jacobian J of a row of evenly spaced scores of variance 1, "
+      "multiplied by c, from\nuniform to one-hot. Its trace, 1 - sum p^2, only "
+      "falls:",
       curve);
   Table identities({"over 1000 random rows", "largest"});
   for (const auto& [name, text] :
