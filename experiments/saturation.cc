@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "attention/attention.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -155,8 +156,8 @@ double Number(const Json& json) { return json.get<double>(); }
 
 // "11.32 ± 0.11".
 std::string WithError(const Json& estimate, int decimals) {
-  return absl::StrCat(Fixed(Number(estimate["value"]), decimals), " ± ",
-                      Fixed(Number(estimate["standard_error"]), decimals));
+  return absl::StrFormat("%.*f ± %.*f", decimals, Number(estimate["value"]),
+                         decimals, Number(estimate["standard_error"]));
 }
 
 // "4.4 (3.9 to 5.1)".
@@ -342,7 +343,7 @@ void PrintTraining(const Json& training) {
   std::printf(
       "Plain gradient descent at the same rate is the exception: without the "
       "scale the scores\ndepend sqrt(d_k) times as strongly on the weights, "
-      "and dL/dW_Q starts %s times as long\nin spite of the saturation.\n\n",
+      "and dL/dW_Q starts\n%s times as long, in spite of the saturation.\n\n",
       WithInterval(training["query_weight_gradient_ratio"], 1).c_str());
 
   const Json& sharpening = training["sharpening"];
