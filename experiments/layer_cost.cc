@@ -72,11 +72,11 @@ absl::Status CheckKnobs() {
       {"gradient_replicates", absl::GetFlag(FLAGS_gradient_replicates), 2,
        1000},
       {"mixing_positions", absl::GetFlag(FLAGS_mixing_positions), 1, 1024},
-      {"scan_positions", absl::GetFlag(FLAGS_scan_positions), 1, 1 << 18},
+      {"scan_positions", absl::GetFlag(FLAGS_scan_positions), 1, 1 << 16},
       {"block_positions", absl::GetFlag(FLAGS_block_positions), 1, 1024},
       {"block", absl::GetFlag(FLAGS_block), 1, 1024},
       {"tokens", absl::GetFlag(FLAGS_tokens), 1, 1024},
-      {"mixing_width", absl::GetFlag(FLAGS_mixing_width), 1, 256},
+      {"mixing_width", absl::GetFlag(FLAGS_mixing_width), 1, 64},
   };
   for (const Range& range : ranges) {
     SOFTLOOKUP_RETURN_IF_ERROR(

@@ -5,6 +5,7 @@
 // keys with and without the division by sqrt(d_k), and with QK normalisation;
 // the softmax Jacobian from uniform to one-hot; and a model that has to learn
 // from a saturated start.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -15,8 +16,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "attention/attention.h"
 #include "base/json.h"
+#include "base/memory.h"
 #include "base/status.h"
 #include "experiments/experiment.h"
 #include "experiments/knobs.h"
@@ -71,6 +74,13 @@ absl::Status CheckKnobs() {
   }
   SOFTLOOKUP_RETURN_IF_ERROR(
       CheckKnob("largest_width", absl::GetFlag(FLAGS_largest_width), 2, 4096));
+  // The keys' entries, with two changed copies beside them.
+  const int64_t entries = std::max(
+      absl::GetFlag(FLAGS_draws) * absl::GetFlag(FLAGS_width),
+      absl::GetFlag(FLAGS_sweep_draws) * absl::GetFlag(FLAGS_largest_width));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckMemory("the keys of all random rows",
+                  3 * 8 * entries * absl::GetFlag(FLAGS_keys)));
   SOFTLOOKUP_RETURN_IF_ERROR(
       CheckKnob("model_width", absl::GetFlag(FLAGS_model_width), 2, 4096));
   SOFTLOOKUP_RETURN_IF_ERROR(
@@ -146,8 +156,8 @@ double Number(const Json& json) { return json.get<double>(); }
 
 // "11.32 ± 0.11".
 std::string WithError(const Json& estimate, int decimals) {
-  return absl::StrCat(Fixed(Number(estimate["value"]), decimals), " ± ",
-                      Fixed(Number(estimate["standard_error"]), decimals));
+  return absl::StrFormat("%.*f ± %.*f", decimals, Number(estimate["value"]),
+                         decimals, Number(estimate["standard_error"]));
 }
 
 // "4.4 (3.9 to 5.1)".
@@ -212,8 +222,9 @@ void PrintJacobian(const Json& jacobian) {
                   Fixed(Number(points[i]["largest_entry"]), 4)});
   }
   PrintTable(
-      "The softmax Jacobian J of one random row whose scores are multiplied by "
-      "c, from\nuniform to one-hot. Its trace, 1 - sum p^2, only falls:",
+      "The softmax Jacobian J of a row of evenly spaced scores of variance 1, "
+      "multiplied by c, from\nuniform to one-hot. Its trace, 1 - sum p^2, only "
+      "falls:",
       curve);
   Table identities({"over 1000 random rows", "largest"});
   for (const auto& [name, text] :
@@ -332,7 +343,7 @@ void PrintTraining(const Json& training) {
   std::printf(
       "Plain gradient descent at the same rate is the exception: without the "
       "scale the scores\ndepend sqrt(d_k) times as strongly on the weights, "
-      "and dL/dW_Q starts %s times as long\nin spite of the saturation.\n\n",
+      "and dL/dW_Q starts\n%s times as long, in spite of the saturation.\n\n",
       WithInterval(training["query_weight_gradient_ratio"], 1).c_str());
 
   const Json& sharpening = training["sharpening"];

@@ -138,6 +138,18 @@ Json MeasureDrawnRows(const JacobianOptions& options) {
           {"largest_entry_over_uniform", entry_over_uniform.value()}};
 }
 
+// n evenly spaced scores of mean 0 and variance 1: the gap of the best key is
+// the same whatever the seed.
+Row EvenlySpaced(int64_t n) {
+  const double keys = static_cast<double>(n);
+  const double gap = std::sqrt(12 / (keys * keys - 1));
+  Row scores;
+  for (int64_t j = 0; j < n; ++j) {
+    scores.push_back(gap * (static_cast<double>(j) - (keys - 1) / 2));
+  }
+  return scores;
+}
+
 Json AtFactor(const Row& scores, double factor) {
   const Row p = Softmax<double>(Scaled(scores, factor));
   return {{"factor", factor},
@@ -167,9 +179,7 @@ Json MeasureJacobian(const JacobianOptions& options) {
   SOFTLOOKUP_CHECK(options.keys >= 2 && options.factor_steps >= 1,
                    "two keys and a step");
   Json found = MeasureDrawnRows(options);
-  RandomStream stream(options.seed, "jacobian curve");
-  Row scores(options.keys);
-  stream.FillGaussian(absl::MakeSpan(scores));
+  const Row scores = EvenlySpaced(options.keys);
   Json curve = Json::array();
   for (int64_t step = 0; step <= options.factor_steps; ++step) {
     const double part =

@@ -33,7 +33,7 @@ struct JacobianOptions {
 //                        that vanishes with the rest's weight
 //   "trace_over_uniform"          trace - trace of the uniform row
 //   "largest_entry_over_uniform"  the same for J's largest entry
-// and, for one drawn row of scores times c,
+// and, for n evenly spaced scores of variance 1 times c,
 //   "curve"     [{factor, largest_weight, trace, largest_entry}]
 //   "curve_rises"  the largest step upwards of trace and largest entry
 //   "matrices"  at c = 0, 1, 4, largest_factor: {factor, weights, jacobian}

@@ -14,9 +14,8 @@ TEST(Jacobian, TwoKeysByClosedForm) {
       {.rows = 10, .keys = 2, .largest_factor = 9, .factor_steps = 3});
   const Json& curve = found["curve"];
   ASSERT_EQ(curve.size(), 4);
-  // t at c = 1, from which the rest follows.
-  const double half_gap =
-      std::atanh(2 * curve[1]["largest_weight"].get<double>() - 1);
+  // Two scores of mean 0 and variance 1 are -1 and 1.
+  const double half_gap = 1;
   const double factors[] = {0, 1, 4, 9};
   double last = 1;
   double rise = -1;
@@ -41,6 +40,20 @@ TEST(Jacobian, TwoKeysByClosedForm) {
   EXPECT_NEAR(found["curve_rises"]["largest_entry"].get<double>(), rise, 1e-14);
   EXPECT_EQ(found["uniform"], curve[0]);
   EXPECT_EQ(found["one_hot"], curve[3]);
+}
+
+TEST(Jacobian, CurveIsOverScoresOfVarianceOne) {
+  const Json found = MeasureJacobian({.rows = 1, .keys = 5});
+  const Json& weights = found["matrices"][1]["weights"];
+  ASSERT_EQ(weights.size(), 5);
+  double square = 0;
+  double sum = 0;
+  for (const Json& weight : weights) {
+    const double score = std::log(weight.get<double>());
+    sum += score / 5;
+    square += score * score / 5;
+  }
+  EXPECT_NEAR(square - sum * sum, 1, 1e-13);
 }
 
 TEST(Jacobian, DrawnRowsKeepTheIdentities) {
