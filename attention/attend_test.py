@@ -195,10 +195,10 @@ class ValuesTest(AttendTestCase):
                               "seed %d, case %d, %s" % (seed, case, chosen))
 
     def test_float64(self):
-        self.check_drawn(SEED, 500, numpy.float64, unit=2.0**-53)
+        self.check_drawn(SEED, 200, numpy.float64, unit=2.0**-53)
 
     def test_float32(self):
-        self.check_drawn(SEED + 1, 500, numpy.float32, "--precision=float32",
+        self.check_drawn(SEED + 1, 200, numpy.float32, "--precision=float32",
                          unit=2.0**-24)
 
     def test_outputs_that_were_asked_for(self):

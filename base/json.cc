@@ -13,10 +13,9 @@ namespace {
 
 constexpr int kMaxLineWidth = 100;
 
-// Whether `json` fits on one line: no structure inside but scalars.
-bool IsFlatArray(const Json& json) {
-  if (!json.is_array()) return false;
-  for (const Json& element : json) {
+// Whether an array fits on one line: no structure inside but scalars.
+bool IsFlat(const Json& array) {
+  for (const Json& element : array) {
     if (element.is_structured()) return false;
   }
   return true;
@@ -46,7 +45,7 @@ void Append(const Json& json, int indent, std::string& out) {
     }
     case Json::value_t::array: {
       if (json.empty()) break;
-      const bool flat = IsFlatArray(json);
+      const bool flat = IsFlat(json);
       out += "[";
       size_t line_start = out.size();
       bool first = true;
