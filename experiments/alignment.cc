@@ -2,12 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/types/span.h"
 #include "attention/linear_algebra.h"
 #include "attention/score_functions.h"
 #include "attention/softmax.h"

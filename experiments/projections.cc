@@ -4,7 +4,6 @@
 #include <cmath>
 #include <vector>
 
-#include "attention/attention.h"
 #include "attention/softmax.h"
 #include "base/elementary.h"
 #include "base/random.h"

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
-#include <utility>
 
 #include "absl/flags/flag.h"
 #include "absl/status/statusor.h"

@@ -1,6 +1,7 @@
 #include "experiments/triangle.h"
 
 #include <cmath>
+#include <cstdint>
 
 #include "base/random.h"
 #include "gtest/gtest.h"

@@ -14,7 +14,6 @@
 
 #include "absl/flags/flag.h"
 #include "absl/status/statusor.h"
-#include "base/json.h"
 #include "base/status.h"
 #include "experiments/experiment.h"
 #include "experiments/knobs.h"

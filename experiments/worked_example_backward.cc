@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <functional>
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "attention/attention.h"
 #include "attention/gradient_check.h"
 #include "attention/softmax.h"
 #include "base/check.h"
+#include "base/shape.h"
 #include "base/status.h"
 #include "experiments/matrix.h"
 #include "experiments/single_head.h"
@@ -312,9 +313,10 @@ Json QueryPulls(const WorkedExample& example, const ExampleLoss& loss,
   return pulls;
 }
 
-// The hand values of the loss's own row, as the row rule speaks of them.
+// The loss's own row, as the row rule speaks of it.
 Json MeasureRow(const ExampleLoss& loss, const HandBackward& hand,
-                const Tensor<double>& score_gradients) {
+                const HeadGradients& gradients) {
+  const Tensor<double>& score_gradients = gradients.scores;
   const int64_t row = loss.token - 1;
   double largest = 0;
   double elsewhere = 0;
@@ -331,6 +333,10 @@ Json MeasureRow(const ExampleLoss& loss, const HandBackward& hand,
     measured["distance_from_mean"].push_back(std::abs(above_mean));
     measured["share_of_largest"].push_back(std::abs(score_gradients(row, j)) /
                                            largest);
+  }
+  for (int64_t c = 0; c < kExampleWidth; ++c) {
+    measured["query_gradient_sizes"].push_back(
+        std::abs(gradients.query(row, c)));
   }
   measured["largest_score_gradient"] = largest;
   measured["largest_score_gradient_in_other_rows"] = elsewhere;
@@ -394,7 +400,7 @@ absl::StatusOr<Json> MeasureBackward(const WorkedExample& example,
   backward["key_gradients"] = NestedLists(reference.key);
   backward["value_gradients"] = NestedLists(reference.value);
   backward["query_pulls"] = QueryPulls(example, loss, reference.scores);
-  backward["row"] = MeasureRow(loss, hand, reference.scores);
+  backward["row"] = MeasureRow(loss, hand, reference);
   SOFTLOOKUP_ASSIGN_OR_RETURN(backward["nudges"],
                               MeasureNudges(example, loss, board));
   SOFTLOOKUP_ASSIGN_OR_RETURN(backward["masked_entries"],

@@ -1,6 +1,7 @@
 #include "experiments/worked_example_backward.h"
 
 #include <cmath>
+#include <string>
 
 #include "experiments/matrix.h"
 #include "experiments/worked_example_reference.h"
@@ -109,6 +110,7 @@ TEST(WorkedExampleBackward, RowAndPulls) {
   EXPECT_NEAR(row["share_of_largest"][1].get<double>(),
               (mean - 2) / (a * (3 - mean)), 8 * kTolerance);
   EXPECT_EQ(row["largest_score_gradient_in_other_rows"], 0.0);
+  EXPECT_NEAR(row["query_gradient_sizes"][1].get<double>(), 0.3523, 5e-5);
   // Component 1 pulls on keys 1 and 3, component 2 on keys 2 and 3.
   const Json& pulls = backward["query_pulls"];
   EXPECT_NEAR(pulls[0][0].get<double>(), -mean / (2 + a), kTolerance);

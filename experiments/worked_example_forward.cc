@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <utility>
 
 #include "attention/attention.h"
 #include "attention/mask.h"
@@ -193,7 +192,9 @@ absl::StatusOr<double> WeightRiseAtWidthOne(const WorkedExample& example) {
 
 absl::StatusOr<Json> MeasureScaling(const WorkedExample& example,
                                     const BoardCase& scaled,
-                                    const BoardCase& unscaled) {
+                                    const BoardCase& unscaled,
+                                    const BoardCase& unmasked_scaled,
+                                    const BoardCase& unmasked_unscaled) {
   const int64_t last = kExampleTokens - 1;
   const double root = std::sqrt(static_cast<double>(kExampleWidth));
   Json scaling;
@@ -215,6 +216,12 @@ absl::StatusOr<Json> MeasureScaling(const WorkedExample& example,
     }
   }
   scaling["gap_times_root_deviation"] = deviation;
+  double drop = std::numeric_limits<double>::infinity();
+  for (int64_t i = 0; i < kExampleTokens; ++i) {
+    drop = std::min(drop, Entropy(unmasked_scaled.head.weights, i) -
+                              Entropy(unmasked_unscaled.head.weights, i));
+  }
+  scaling["smallest_entropy_drop_unmasked"] = drop;
   scaling["last_row"] = ScalingOfRow(example, last, last, scaled, unscaled);
   scaling["first_row"] = ScalingOfRow(example, 0, 0, scaled, unscaled);
   SOFTLOOKUP_ASSIGN_OR_RETURN(scaling["weight_rise_at_width_1"],
@@ -294,7 +301,8 @@ absl::StatusOr<Json> MeasureForward(const WorkedExample& example) {
                               MeasureMirror(example, boards[false][true]));
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       forward["scaling"],
-      MeasureScaling(example, boards[true][true], boards[true][false]));
+      MeasureScaling(example, boards[true][true], boards[true][false],
+                     boards[false][true], boards[false][false]));
   return forward;
 }
 

@@ -146,6 +146,13 @@ TEST(WorkedExampleForward, ScalingMovesTheLastRow) {
               2 * kTolerance);
   EXPECT_GT(last["entropy_drop"].get<double>(), 0.01);
   EXPECT_GT(last["distance_drop"].get<double>(), 0.1);
+  // Row 3 of the unmasked case is that row; rows 1 and 2 drop by less.
+  const double odds = 2 * a + 1;
+  const double sharp = 2 * e + 1;
+  EXPECT_NEAR(scaling["smallest_entropy_drop_unmasked"].get<double>(),
+              std::log(odds) - 2 * a / odds * std::log(a) - std::log(sharp) +
+                  2 * e / sharp,
+              4 * kTolerance);
   // The first row sees one key, with the scale or without.
   EXPECT_EQ(scaling["first_row"]["entropy_drop"], 0.0);
   EXPECT_EQ(scaling["first_row"]["distance_drop"], 0.0);

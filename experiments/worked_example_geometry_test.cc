@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "base/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

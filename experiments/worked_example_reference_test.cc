@@ -1,5 +1,7 @@
 #include "experiments/worked_example_reference.h"
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "base/shape.h"
 #include "gtest/gtest.h"
