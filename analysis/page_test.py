@@ -204,6 +204,12 @@ class Coverage(unittest.TestCase):
             {"claims": 2, "reason": 1, "pending": 1},
         )
 
+    def test_a_reason_beside_claims_is_no_second_paragraph(self):
+        both = {"claims": ["example.output"], "reason": "the rest is a title"}
+        self.assertEqual(
+            coverage.count([both]), {"claims": 1, "reason": 0, "pending": 0}
+        )
+
     def test_paragraphs_in_order_with_links(self):
         html = coverage.coverage_html(_PARAGRAPHS)
         places = [html.index(f'<li value="{n}">') for n in (1, 2, 3)]
