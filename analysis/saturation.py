@@ -236,7 +236,7 @@ def draw_spread(figure: Figure, inputs: Inputs, say: Say) -> str:
     style.mark_published(
         axes,
         [width],
-        [saturation.published(f"{EXPERIMENT}.standard_deviation_128")],
+        [saturation.published(f"{EXPERIMENT}.standard_deviation")],
     )
     return say(
         "Standard deviation of a dot product over the head width, on "
