@@ -130,6 +130,11 @@ def draw_entropy(figure: Figure, inputs: Inputs, say: Say) -> str:
             align,
         )
     axes.axvline(uniform, color=style.QUIET, linewidth=1)
+    style.mark_published(
+        axes,
+        [saturation.published(f"{EXPERIMENT}.entropy_uniform")],
+        [axes.get_ylim()[1]],
+    )
     style.label(
         axes,
         uniform * 1.02,
