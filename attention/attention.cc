@@ -125,6 +125,13 @@ absl::StatusOr<AttentionSizes> CheckAttentionBackward(
   return sizes;
 }
 
+absl::Status FullyMaskedRowError(int64_t b, int64_t h, int64_t i) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "query row [b = ", b, ", h = ", h, ", i = ", i,
+      "] has every key masked; allowed with fully_masked = error: at least "
+      "one visible key in every row"));
+}
+
 double AttentionScale(const AttentionOptions& options, int64_t width) {
   return options.scale.value_or(1.0 / std::sqrt(static_cast<double>(width)));
 }

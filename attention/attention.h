@@ -90,6 +90,9 @@ absl::StatusOr<AttentionSizes> CheckAttentionBackward(
     const AttentionInputs<T>& inputs, const AttentionOptions& options,
     const ConstView<T>& output_gradient);
 
+// The error for a fully masked row under FullyMasked::kError.
+absl::Status FullyMaskedRowError(int64_t b, int64_t h, int64_t i);
+
 // The scale in force: options.scale or 1 / sqrt(D).
 double AttentionScale(const AttentionOptions& options, int64_t width);
 

@@ -139,10 +139,7 @@ absl::StatusOr<Pattern<T>> HeadPattern(const AttentionInputs<T>& inputs,
   for (int64_t i = 0; i < sizes.queries; ++i) {
     const std::vector<T> row = Gather(scores, i, pattern.visible[i]);
     if (row.empty() && options.fully_masked == FullyMasked::kError) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "query row [b = ", b, ", h = ", h, ", i = ", i,
-          "] has every key masked; allowed with fully_masked = error: at "
-          "least one visible key in every row"));
+      return FullyMaskedRowError(b, h, i);
     }
     if (row.empty() && options.fully_masked == FullyMasked::kNaN) {
       pattern.weights.row(i).setConstant(

@@ -1,0 +1,509 @@
+#include "attention/kernels/attention_kernels.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "attention/kernels/backward_kernel.h"
+#include "attention/kernels/forward_kernel.h"
+#include "attention/kernels/head_mask.h"
+#include "attention/kernels/head_problem.h"
+#include "attention/kernels/kernel_table.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "base/tensor.h"
+
+namespace softlookup::kernels {
+namespace {
+
+using ConstView = StridedView<const float>;
+
+// With fewer key heads than this in a batch, the backward pass cuts each
+// head's keys into ranges, as many as bring the number of tasks to it. A
+// property of the shape alone: the partial dQ of the ranges are added in
+// order, so the cut decides the last bits.
+constexpr int64_t kBackwardTasks = 8;
+
+const KernelTable& Table(InstructionSet set) {
+#if defined(__x86_64__)
+  if (set == InstructionSet::kAvx512) return kAvx512Kernels;
+  if (set == InstructionSet::kAvx2) return kAvx2Kernels;
+#endif
+  static_cast<void>(set);
+  return kPortableKernels;
+}
+
+void ParallelFor(const KernelOptions& run, int64_t count,
+                 const std::function<void(int64_t)>& body) {
+  if (run.pool != nullptr) {
+    run.pool->ParallelFor(count, body);
+  } else {
+    for (int64_t task = 0; task < count; ++task) body(task);
+  }
+}
+
+// One scratch per thread, kept for the next call.
+template <typename Scratch>
+Scratch& ThreadScratch() {
+  static thread_local const std::unique_ptr<Scratch> scratch(new Scratch);
+  return *scratch;
+}
+
+// A view whose last stride is 1: the view itself, or a copy that lives here.
+class RowContiguous {
+ public:
+  explicit RowContiguous(const ConstView& view) : view_(view) {
+    const int last = view.rank() - 1;
+    if (view.dim(last) > 1 && view.stride(last) != 1) {
+      copy_ = Copy(view);
+      view_ = std::as_const(copy_).view();
+    }
+  }
+  RowContiguous(const RowContiguous&) = delete;
+  RowContiguous& operator=(const RowContiguous&) = delete;
+  const ConstView& view() const { return view_; }
+
+ private:
+  Tensor<float> copy_;
+  ConstView view_;
+};
+
+absl::Status CheckWidth(absl::string_view name, int64_t width) {
+  if (width <= kMaxWidth) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " has width ", width, "; allowed: up to ", kMaxWidth));
+}
+
+template <typename T>
+absl::Status CheckAlignment(absl::string_view name,
+                            const StridedView<T>& view) {
+  if (reinterpret_cast<uintptr_t>(view.data()) % alignof(float) == 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " starts at an address that is not a multiple of ",
+                   alignof(float)));
+}
+
+absl::Status CheckTarget(absl::string_view name,
+                         const StridedView<float>& target,
+                         const Shape& expected) {
+  if (target.shape() != expected) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " has shape ", ShapeString(target.shape()),
+                     "; allowed: ", ShapeString(expected)));
+  }
+  const int last = target.rank() - 1;
+  if (target.dim(last) > 1 && target.stride(last) != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " has strides ", ShapeString(target.layout().strides),
+        "; allowed: a last stride of 1"));
+  }
+  return CheckAlignment(name, target);
+}
+
+// The addresses from the first to the last element of a view.
+struct AddressRange {
+  const float* first;
+  const float* last;
+};
+
+AddressRange Addresses(const ConstView& view) {
+  AddressRange range = {view.data(), view.data()};
+  for (int axis = 0; axis < view.rank(); ++axis) {
+    const int64_t reach = (view.dim(axis) - 1) * view.stride(axis);
+    (reach < 0 ? range.first : range.last) += reach;
+  }
+  return range;
+}
+
+absl::Status CheckApart(absl::string_view target_name, const ConstView& target,
+                        absl::string_view input_name, const ConstView& input) {
+  const AddressRange a = Addresses(target);
+  const AddressRange b = Addresses(input);
+  if (std::less<const float*>()(a.last, b.first) ||
+      std::less<const float*>()(b.last, a.first)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(target_name, " overlaps ", input_name,
+                   " in memory; allowed: a target apart from every input"));
+}
+
+// The inputs as the kernels take them, and the problem of each head.
+class Problem {
+ public:
+  Problem(const AttentionInputs<float>& inputs, const AttentionOptions& options,
+          const AttentionSizes& sizes)
+      : inputs_(inputs),
+        sizes_(sizes),
+        scale_(static_cast<float>(AttentionScale(options, sizes.width))),
+        query_(inputs.query),
+        key_(inputs.key),
+        value_(inputs.value) {}
+
+  const AttentionSizes& sizes() const { return sizes_; }
+  float scale() const { return scale_; }
+
+  HeadProblem Head(int64_t b, int64_t h) const {
+    const int64_t key_head = sizes_.KeyHead(h);
+    const AttentionMask& mask = inputs_.mask;
+    HeadProblem head = {};
+    head.query = &query_.view()(b, h, 0, 0);
+    head.key = &key_.view()(b, key_head, 0, 0);
+    head.value = &value_.view()(b, key_head, 0, 0);
+    head.query_stride = query_.view().stride(2);
+    head.key_stride = key_.view().stride(2);
+    head.value_stride = value_.view().stride(2);
+    head.queries = sizes_.queries;
+    head.keys = sizes_.keys;
+    head.width = sizes_.width;
+    head.value_width = sizes_.value_width;
+    head.scale = scale_;
+    head.key_begin = mask.key_starts.empty() ? 0 : mask.key_starts[b];
+    head.key_end =
+        std::max(head.key_begin,
+                 mask.key_lengths.empty() ? sizes_.keys : mask.key_lengths[b]);
+    head.causal = mask.causal != CausalAlignment::kNone;
+    head.causal_offset = mask.causal == CausalAlignment::kBottomRight
+                             ? sizes_.keys - sizes_.queries
+                             : 0;
+    if (mask.allowed.has_value()) {
+      const StridedView<const uint8_t> allowed = Full(*mask.allowed);
+      head.allowed = &allowed(b, h, 0, 0);
+      head.allowed_row_stride = allowed.stride(2);
+      head.allowed_column_stride = allowed.stride(3);
+    }
+    if (inputs_.bias.has_value()) {
+      const ConstView bias = Full(*inputs_.bias);
+      head.bias = &bias(b, h, 0, 0);
+      head.bias_row_stride = bias.stride(2);
+      head.bias_column_stride = bias.stride(3);
+    }
+    return head;
+  }
+
+  // [B, H, Tq, Tk], repeated by strides of 0.
+  template <typename T>
+  StridedView<T> Full(const StridedView<T>& view) const {
+    return view.BroadcastTo(sizes_.ScoreShape()).value();
+  }
+
+ private:
+  const AttentionInputs<float>& inputs_;
+  const AttentionSizes sizes_;
+  const float scale_;
+  const RowContiguous query_;
+  const RowContiguous key_;
+  const RowContiguous value_;
+};
+
+absl::StatusOr<AttentionSizes> CheckForward(
+    const AttentionInputs<float>& inputs, const AttentionOptions& options) {
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const AttentionSizes sizes,
+                              CheckAttention(inputs, options));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckWidth("query", sizes.width));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckWidth("value", sizes.value_width));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckAlignment("query", inputs.query));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckAlignment("key", inputs.key));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckAlignment("value", inputs.value));
+  if (inputs.bias.has_value()) {
+    SOFTLOOKUP_RETURN_IF_ERROR(CheckAlignment("bias", *inputs.bias));
+  }
+  if (options.weights) {
+    return absl::InvalidArgumentError(
+        "weights are asked for; allowed: none, the kernels never form them "
+        "(the reference does)");
+  }
+  return sizes;
+}
+
+// Calls function(b, h, i) for every row that sees no key.
+absl::Status ForEachFullyMaskedRow(
+    const Problem& problem,
+    const std::function<absl::Status(int64_t, int64_t, int64_t)>& function) {
+  const AttentionSizes& sizes = problem.sizes();
+  for (int64_t b = 0; b < sizes.batch; ++b) {
+    for (int64_t h = 0; h < sizes.query_heads; ++h) {
+      const HeadProblem head = problem.Head(b, h);
+      for (int64_t i = 0; i < sizes.queries; ++i) {
+        if (SeesAnyKey(head, i)) continue;
+        SOFTLOOKUP_RETURN_IF_ERROR(function(b, h, i));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RefuseFullyMaskedRows(const Problem& problem,
+                                   const AttentionOptions& options) {
+  if (options.fully_masked != FullyMasked::kError) return absl::OkStatus();
+  return ForEachFullyMaskedRow(problem, [](int64_t b, int64_t h, int64_t i) {
+    return FullyMaskedRowError(b, h, i);
+  });
+}
+
+Shape OutputShape(const AttentionSizes& sizes) {
+  return {sizes.batch, sizes.query_heads, sizes.queries, sizes.value_width};
+}
+
+Shape RowShape(const AttentionSizes& sizes) {
+  return {sizes.batch, sizes.query_heads, sizes.queries};
+}
+
+int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// How the backward pass is cut into tasks; see kBackwardTasks.
+int64_t KeyRanges(const AttentionSizes& sizes) {
+  const int64_t heads = sizes.batch * sizes.key_heads;
+  return std::clamp<int64_t>(CeilDivide(kBackwardTasks, heads), 1,
+                             CeilDivide(sizes.keys, kKeyBlock));
+}
+
+}  // namespace
+
+absl::Status AttentionForwardInto(const AttentionInputs<float>& inputs,
+                                  const AttentionOptions& options,
+                                  const KernelOptions& run,
+                                  const ForwardViews& target) {
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const AttentionSizes sizes,
+                              CheckForward(inputs, options));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckTarget("output", target.output, OutputShape(sizes)));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckTarget("log_sum_exp", target.log_sum_exp, RowShape(sizes)));
+  for (const auto& [name, input] :
+       {std::pair<const char*, ConstView>("query", inputs.query),
+        std::pair<const char*, ConstView>("key", inputs.key),
+        std::pair<const char*, ConstView>("value", inputs.value)}) {
+    SOFTLOOKUP_RETURN_IF_ERROR(
+        CheckApart("output", target.output, name, input));
+    SOFTLOOKUP_RETURN_IF_ERROR(
+        CheckApart("log_sum_exp", target.log_sum_exp, name, input));
+  }
+  const Problem problem(inputs, options, sizes);
+  SOFTLOOKUP_RETURN_IF_ERROR(RefuseFullyMaskedRows(problem, options));
+
+  const KernelTable& kernels = Table(run.instruction_set);
+  const int64_t tiles = CeilDivide(sizes.queries, kQueryTile);
+  const int64_t heads = sizes.batch * sizes.query_heads;
+  ParallelFor(run, tiles * heads, [&](int64_t task) {
+    // The last tiles first: under a causal mask they see the most keys.
+    const int64_t tile = tiles - 1 - task / heads;
+    const int64_t b = task % heads / sizes.query_heads;
+    const int64_t h = task % sizes.query_heads;
+    const HeadProblem head = problem.Head(b, h);
+    const ForwardTarget rows = {&target.output(b, h, 0, 0),
+                                target.output.stride(2),
+                                &target.log_sum_exp(b, h, 0)};
+    kernels.forward_tile(head, rows, tile * kQueryTile,
+                         ThreadScratch<ForwardScratch>());
+  });
+  if (options.fully_masked != FullyMasked::kNaN) return absl::OkStatus();
+  return ForEachFullyMaskedRow(problem, [&](int64_t b, int64_t h, int64_t i) {
+    float* row = &target.output(b, h, i, 0);
+    std::fill(row, row + sizes.value_width, __builtin_nanf(""));
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<AttentionOutputs<float>> AttentionForward(
+    const AttentionInputs<float>& inputs, const AttentionOptions& options,
+    const KernelOptions& run) {
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const AttentionSizes sizes,
+                              CheckForward(inputs, options));
+  AttentionOutputs<float> outputs;
+  outputs.output = Tensor<float>(OutputShape(sizes));
+  outputs.log_sum_exp = Tensor<float>(RowShape(sizes));
+  SOFTLOOKUP_RETURN_IF_ERROR(AttentionForwardInto(
+      inputs, options, run,
+      {outputs.output.view(), outputs.log_sum_exp.view()}));
+  return outputs;
+}
+
+absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
+                                   const AttentionOptions& options,
+                                   const ConstView& output,
+                                   const ConstView& log_sum_exp,
+                                   const ConstView& output_gradient,
+                                   const KernelOptions& run,
+                                   const BackwardViews& target) {
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckAttentionBackward(inputs, options, output_gradient).status());
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const AttentionSizes sizes,
+                              CheckForward(inputs, options));
+  if (output.shape() != OutputShape(sizes)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("output has shape ", ShapeString(output.shape()),
+                     "; allowed: ", ShapeString(OutputShape(sizes))));
+  }
+  if (log_sum_exp.shape() != RowShape(sizes)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("log_sum_exp has shape ", ShapeString(log_sum_exp.shape()),
+                     "; allowed: ", ShapeString(RowShape(sizes))));
+  }
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckTarget("query gradient", target.query, inputs.query.shape()));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckTarget("key gradient", target.key, inputs.key.shape()));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckTarget("value gradient", target.value, inputs.value.shape()));
+  if (inputs.bias.has_value() != target.bias.has_value()) {
+    return absl::InvalidArgumentError(
+        "a bias gradient goes with a bias; allowed: both or neither");
+  }
+  if (target.bias.has_value()) {
+    SOFTLOOKUP_RETURN_IF_ERROR(
+        CheckTarget("bias gradient", *target.bias, inputs.bias->shape()));
+  }
+  for (const auto& [target_name, part] :
+       {std::pair<const char*, ConstView>("query gradient", target.query),
+        std::pair<const char*, ConstView>("key gradient", target.key),
+        std::pair<const char*, ConstView>("value gradient", target.value)}) {
+    for (const auto& [name, input] :
+         {std::pair<const char*, ConstView>("query", inputs.query),
+          std::pair<const char*, ConstView>("key", inputs.key),
+          std::pair<const char*, ConstView>("value", inputs.value),
+          std::pair<const char*, ConstView>("output", output),
+          std::pair<const char*, ConstView>("log_sum_exp", log_sum_exp),
+          std::pair<const char*, ConstView>("output_gradient",
+                                            output_gradient)}) {
+      SOFTLOOKUP_RETURN_IF_ERROR(CheckApart(target_name, part, name, input));
+    }
+  }
+  const Problem problem(inputs, options, sizes);
+  SOFTLOOKUP_RETURN_IF_ERROR(RefuseFullyMaskedRows(problem, options));
+  const RowContiguous output_rows(output);
+  const RowContiguous gradient_rows(output_gradient);
+  const Tensor<float> log_sum_exps = Copy(log_sum_exp);
+  const KernelTable& kernels = Table(run.instruction_set);
+  const int64_t group = sizes.query_heads / sizes.key_heads;
+  const int64_t heads = sizes.batch * sizes.query_heads;
+
+  // delta = rows of O times rows of dO; dQ starts at 0.
+  Tensor<float> delta(RowShape(sizes));
+  ParallelFor(run, heads, [&](int64_t task) {
+    const int64_t b = task / sizes.query_heads;
+    const int64_t h = task % sizes.query_heads;
+    kernels.row_products(
+        &output_rows.view()(b, h, 0, 0), output_rows.view().stride(2),
+        &gradient_rows.view()(b, h, 0, 0), gradient_rows.view().stride(2),
+        sizes.queries, sizes.value_width, &delta(b, h, 0));
+  });
+
+  // Each range of keys adds into a dQ of its own: the first into the target,
+  // the others into `partial`.
+  const int64_t ranges = KeyRanges(sizes);
+  const int64_t range_keys =
+      CeilDivide(CeilDivide(sizes.keys, ranges), kKeyTile) * kKeyTile;
+  Shape partial_shape = {ranges - 1};
+  partial_shape.insert(partial_shape.end(), inputs.query.shape().begin(),
+                       inputs.query.shape().end());
+  Tensor<float> partial(partial_shape);
+  ForEachElement([](float& x) { x = 0; }, target.query);
+  StridedView<float> bias_gradient;
+  if (target.bias.has_value()) {
+    ForEachElement([](float& x) { x = 0; }, *target.bias);
+    bias_gradient = problem.Full(*target.bias);
+  }
+  const auto run_task = [&](int64_t b, int64_t key_head, int64_t range) {
+    std::vector<HeadProblem> head_problems;
+    std::vector<BackwardTarget> head_targets;
+    for (int64_t h = key_head * group; h < (key_head + 1) * group; ++h) {
+      head_problems.push_back(problem.Head(b, h));
+      BackwardTarget head = {};
+      head.output_gradient = &gradient_rows.view()(b, h, 0, 0);
+      head.output_gradient_stride = gradient_rows.view().stride(2);
+      head.log_sum_exp = &log_sum_exps(b, h, 0);
+      head.delta = &delta(b, h, 0);
+      head.d_query = range == 0 ? &target.query(b, h, 0, 0)
+                                : &partial(range - 1, b, h, 0, 0);
+      head.d_query_stride = range == 0 ? target.query.stride(2) : sizes.width;
+      if (target.bias.has_value()) {
+        head.d_bias = &bias_gradient(b, h, 0, 0);
+        head.d_bias_row_stride = bias_gradient.stride(2);
+        head.d_bias_column_stride = bias_gradient.stride(3);
+      }
+      head_targets.push_back(head);
+    }
+    const BackwardGroup heads_of_key = {head_problems.data(),
+                                        head_targets.data(),
+                                        group,
+                                        &target.key(b, key_head, 0, 0),
+                                        target.key.stride(2),
+                                        &target.value(b, key_head, 0, 0),
+                                        target.value.stride(2)};
+    kernels.backward_keys(heads_of_key,
+                          std::min(range * range_keys, sizes.keys),
+                          std::min((range + 1) * range_keys, sizes.keys),
+                          ThreadScratch<BackwardScratch>());
+  };
+  // A bias gradient that several tasks add to is added to in one order, by
+  // one thread.
+  const auto shared = [&target](int axis, int64_t size) {
+    return target.bias.has_value() && target.bias->dim(axis) != size;
+  };
+  const bool serial_batch = shared(0, sizes.batch);
+  const bool serial_heads = shared(1, sizes.query_heads);
+  const bool serial_ranges = shared(3, sizes.keys);
+  const int64_t batch_tasks = serial_batch ? 1 : sizes.batch;
+  const int64_t head_tasks = serial_heads ? 1 : sizes.key_heads;
+  const int64_t range_tasks = serial_ranges ? 1 : ranges;
+  ParallelFor(run, batch_tasks * head_tasks * range_tasks, [&](int64_t task) {
+    // The first keys first: under a causal mask most queries see them.
+    const int64_t range = task / (batch_tasks * head_tasks);
+    const int64_t b = task / head_tasks % batch_tasks;
+    const int64_t h = task % head_tasks;
+    for (int64_t bb = b; bb < (serial_batch ? sizes.batch : b + 1); ++bb) {
+      for (int64_t hh = h; hh < (serial_heads ? sizes.key_heads : h + 1);
+           ++hh) {
+        for (int64_t rr = range; rr < (serial_ranges ? ranges : range + 1);
+             ++rr) {
+          run_task(bb, hh, rr);
+        }
+      }
+    }
+  });
+
+  // dQ = (sum over ranges, in order) scale.
+  ParallelFor(run, heads, [&](int64_t task) {
+    const int64_t b = task / sizes.query_heads;
+    const int64_t h = task % sizes.query_heads;
+    for (int64_t i = 0; i < sizes.queries; ++i) {
+      float* row = &target.query(b, h, i, 0);
+      for (int64_t range = 1; range < ranges; ++range) {
+        const float* part = &partial(range - 1, b, h, i, 0);
+        for (int64_t k = 0; k < sizes.width; ++k) row[k] += part[k];
+      }
+      for (int64_t k = 0; k < sizes.width; ++k) row[k] *= problem.scale();
+    }
+  });
+  return absl::OkStatus();
+}
+
+absl::StatusOr<AttentionGradients<float>> AttentionBackward(
+    const AttentionInputs<float>& inputs, const AttentionOptions& options,
+    const AttentionOutputs<float>& outputs, const ConstView& output_gradient,
+    const KernelOptions& run) {
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckForward(inputs, options).status());
+  AttentionGradients<float> gradients;
+  gradients.query = Tensor<float>(inputs.query.shape());
+  gradients.key = Tensor<float>(inputs.key.shape());
+  gradients.value = Tensor<float>(inputs.value.shape());
+  BackwardViews views = {gradients.query.view(), gradients.key.view(),
+                         gradients.value.view(), std::nullopt};
+  if (inputs.bias.has_value()) {
+    gradients.bias = Tensor<float>(inputs.bias->shape());
+    views.bias = gradients.bias->view();
+  }
+  SOFTLOOKUP_RETURN_IF_ERROR(AttentionBackwardInto(
+      inputs, options, outputs.output.view(), outputs.log_sum_exp.view(),
+      output_gradient, run, views));
+  return gradients;
+}
+
+}  // namespace softlookup::kernels

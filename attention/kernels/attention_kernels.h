@@ -1,0 +1,81 @@
+// Float32 attention, forward and backward, at the hardware's speed.
+//
+// The interface of the reference (attention/reference/attention_reference.h),
+// blocked with a streaming softmax: nothing of size Tq x Tk is ever stored.
+// The same bits on every instruction set and for every number of threads; see
+// determinism.md.
+//
+//   ThreadPool pool(2);
+//   kernels::KernelOptions run = {.pool = &pool};
+//   SOFTLOOKUP_ASSIGN_OR_RETURN(AttentionOutputs<float> out,
+//                               kernels::AttentionForward(inputs, {}, run));
+//   SOFTLOOKUP_ASSIGN_OR_RETURN(
+//       AttentionGradients<float> gradients,
+//       kernels::AttentionBackward(inputs, {}, out, output_gradient.view(),
+//                                  run));
+//
+// Widths D and Dv up to 256. The last stride of every tensor should be 1;
+// others are copied first. Memory: outputs, a scratch of fixed size per
+// thread, O(Tq) per head in the backward pass, and, where few heads must keep
+// many threads busy, at most 8 copies of dQ.
+#ifndef SOFTLOOKUP_ATTENTION_KERNELS_ATTENTION_KERNELS_H_
+#define SOFTLOOKUP_ATTENTION_KERNELS_ATTENTION_KERNELS_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "attention/attention.h"
+#include "attention/kernels/instruction_set.h"
+#include "base/strided_view.h"
+#include "base/thread_pool.h"
+
+namespace softlookup::kernels {
+
+struct KernelOptions {
+  InstructionSet instruction_set = BestInstructionSet();
+  ThreadPool* pool = nullptr;  // null: the calling thread alone
+};
+
+// O = softmax(Q K^T scale + bias) V and the log-sum-exp of each row.
+// InvalidArgument as CheckAttention, for a width over 256, and for
+// options.weights: P is never formed.
+absl::StatusOr<AttentionOutputs<float>> AttentionForward(
+    const AttentionInputs<float>& inputs, const AttentionOptions& options,
+    const KernelOptions& run);
+
+// The gradients from output_gradient = dL/dO and the forward's outputs.
+// InvalidArgument as CheckAttentionBackward, and for outputs of other shapes.
+absl::StatusOr<AttentionGradients<float>> AttentionBackward(
+    const AttentionInputs<float>& inputs, const AttentionOptions& options,
+    const AttentionOutputs<float>& outputs,
+    const StridedView<const float>& output_gradient, const KernelOptions& run);
+
+// Where the in-place forms write; the last stride must be 1. Strided targets
+// may interleave ([B, T, 3, H, D]) but not overlap inputs.
+struct ForwardViews {
+  StridedView<float> output;       // [B, H, Tq, Dv]
+  StridedView<float> log_sum_exp;  // [B, H, Tq]
+};
+struct BackwardViews {
+  StridedView<float> query;                // the query's shape
+  StridedView<float> key;                  // the key's shape
+  StridedView<float> value;                // the value's shape
+  std::optional<StridedView<float>> bias;  // the bias's shape, if there is one
+};
+
+// As above, into memory of the caller.
+absl::Status AttentionForwardInto(const AttentionInputs<float>& inputs,
+                                  const AttentionOptions& options,
+                                  const KernelOptions& run,
+                                  const ForwardViews& target);
+absl::Status AttentionBackwardInto(
+    const AttentionInputs<float>& inputs, const AttentionOptions& options,
+    const StridedView<const float>& output,
+    const StridedView<const float>& log_sum_exp,
+    const StridedView<const float>& output_gradient, const KernelOptions& run,
+    const BackwardViews& target);
+
+}  // namespace softlookup::kernels
+
+#endif  // SOFTLOOKUP_ATTENTION_KERNELS_ATTENTION_KERNELS_H_

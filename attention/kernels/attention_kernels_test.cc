@@ -1,0 +1,192 @@
+#include "attention/kernels/attention_kernels.h"
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "attention/attention.h"
+#include "attention/kernels/instruction_set.h"
+#include "attention/random_attention.h"
+#include "attention/reference/attention_reference.h"
+#include "base/random.h"
+#include "base/tensor.h"
+#include "base/thread_pool.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace softlookup {
+namespace {
+
+// A drawn problem rounded to float32, and the same numbers in float64.
+struct Pair {
+  AttentionCase<float> narrow;
+  AttentionCase<double> wide;
+};
+
+Tensor<float> Narrow(Tensor<double>& tensor) {
+  Tensor<float> narrow(tensor.shape());
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    narrow[i] = static_cast<float>(tensor[i]);
+    tensor[i] = narrow[i];
+  }
+  return narrow;
+}
+
+Pair Round(AttentionCase<double> drawn) {
+  Pair pair;
+  pair.narrow.sizes = drawn.sizes;
+  pair.narrow.query = Narrow(drawn.query);
+  pair.narrow.key = Narrow(drawn.key);
+  pair.narrow.value = Narrow(drawn.value);
+  pair.narrow.output_gradient = Narrow(drawn.output_gradient);
+  if (drawn.bias.has_value()) pair.narrow.bias = Narrow(*drawn.bias);
+  pair.narrow.allowed = drawn.allowed;
+  pair.narrow.key_lengths = drawn.key_lengths;
+  pair.narrow.key_starts = drawn.key_starts;
+  pair.narrow.causal = drawn.causal;
+  drawn.options.weights = false;
+  pair.narrow.options = drawn.options;
+  pair.wide = std::move(drawn);
+  return pair;
+}
+
+struct Everything {
+  AttentionOutputs<float> outputs;
+  AttentionGradients<float> gradients;
+};
+
+Everything Compute(const AttentionCase<float>& problem,
+                   const kernels::KernelOptions& run) {
+  Everything result;
+  auto outputs =
+      kernels::AttentionForward(problem.inputs(), problem.options, run);
+  EXPECT_TRUE(outputs.ok()) << outputs.status();
+  if (!outputs.ok()) return result;
+  result.outputs = *std::move(outputs);
+  auto gradients = kernels::AttentionBackward(
+      problem.inputs(), problem.options, result.outputs,
+      problem.output_gradient.view(), run);
+  EXPECT_TRUE(gradients.ok()) << gradients.status();
+  if (gradients.ok()) result.gradients = *std::move(gradients);
+  return result;
+}
+
+double Largest(const Tensor<double>& tensor) {
+  double largest = 0;
+  for (const double x : tensor.elements()) {
+    if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
+  }
+  return largest;
+}
+
+void ExpectNear(const std::string& name, const Tensor<float>& ours,
+                const Tensor<double>& expected, double tolerance) {
+  ASSERT_EQ(ours.shape(), expected.shape()) << name;
+  for (int64_t i = 0; i < ours.size(); ++i) {
+    if (std::isnan(expected[i])) {
+      ASSERT_TRUE(std::isnan(ours[i])) << name << "[" << i << "] " << ours[i];
+    } else if (std::isinf(expected[i])) {
+      ASSERT_EQ(ours[i], expected[i]) << name << "[" << i << "]";
+    } else {
+      ASSERT_NEAR(ours[i], expected[i], tolerance) << name << "[" << i << "]";
+    }
+  }
+}
+
+bool SameBits(const Tensor<float>& a, const Tensor<float>& b) {
+  if (a.shape() != b.shape()) return false;
+  for (int64_t i = 0; i < a.size(); ++i) {
+    if (std::isnan(a[i]) && std::isnan(b[i])) continue;
+    if (std::memcmp(&a[i], &b[i], sizeof(float)) != 0) return false;
+  }
+  return true;
+}
+
+void ExpectSameBits(const Everything& a, const Everything& b) {
+  EXPECT_TRUE(SameBits(a.outputs.output, b.outputs.output)) << "output";
+  EXPECT_TRUE(SameBits(a.outputs.log_sum_exp, b.outputs.log_sum_exp));
+  EXPECT_TRUE(SameBits(a.gradients.query, b.gradients.query)) << "query";
+  EXPECT_TRUE(SameBits(a.gradients.key, b.gradients.key)) << "key";
+  EXPECT_TRUE(SameBits(a.gradients.value, b.gradients.value)) << "value";
+  ASSERT_EQ(a.gradients.bias.has_value(), b.gradients.bias.has_value());
+  if (a.gradients.bias.has_value()) {
+    EXPECT_TRUE(SameBits(*a.gradients.bias, *b.gradients.bias)) << "bias";
+  }
+}
+
+void ExpectAgrees(const Pair& pair, const Everything& ours) {
+  auto outputs =
+      reference::AttentionForward(pair.wide.inputs(), pair.wide.options);
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  auto gradients = reference::AttentionBackward(
+      pair.wide.inputs(), pair.wide.options,
+      std::as_const(pair.wide.output_gradient).view());
+  ASSERT_TRUE(gradients.ok()) << gradients.status();
+  double score = 0;
+  for (const double x : outputs->log_sum_exp.elements()) {
+    if (std::isfinite(x)) score = std::max(score, std::abs(x));
+  }
+  const double scale = 4e-6 * (1 + score);
+  ExpectNear("output", ours.outputs.output, outputs->output,
+             scale * Largest(pair.wide.value));
+  ExpectNear("log_sum_exp", ours.outputs.log_sum_exp, outputs->log_sum_exp,
+             scale);
+  const double gradient_scale =
+      scale * (1 + Largest(pair.wide.value)) *
+      (1 + Largest(pair.wide.output_gradient)) *
+      static_cast<double>(pair.wide.sizes.queries * 3);
+  ExpectNear("query", ours.gradients.query, gradients->query,
+             gradient_scale * (1 + Largest(pair.wide.key)));
+  ExpectNear("key", ours.gradients.key, gradients->key,
+             gradient_scale * (1 + Largest(pair.wide.query)));
+  ExpectNear("value", ours.gradients.value, gradients->value, gradient_scale);
+  if (gradients->bias.has_value()) {
+    ExpectNear("bias", *ours.gradients.bias, *gradients->bias,
+               gradient_scale * 4);
+  }
+}
+
+TEST(AttentionKernelsTest, AgreesWithTheReferenceOnDrawnCases) {
+  RandomStream stream(1, "attention_kernels_test small");
+  ThreadPool pool(2);
+  for (int n = 0; n < 1000; ++n) {
+    const AttentionCase<double> drawn = DrawAttentionCase(stream);
+    SCOPED_TRACE(absl::StrCat("case ", n, ": ", Describe(drawn)));
+    const Pair pair = Round(drawn);
+    const Everything first = Compute(pair.narrow, {.pool = nullptr});
+    ExpectAgrees(pair, first);
+    for (const auto set : kernels::SupportedInstructionSets()) {
+      SCOPED_TRACE(kernels::InstructionSetName(set));
+      ExpectSameBits(first, Compute(pair.narrow, {set, &pool}));
+    }
+    if (HasFailure()) return;
+  }
+}
+
+TEST(AttentionKernelsTest, AgreesOnSizesAroundTheTiles) {
+  RandomStream stream(1, "attention_kernels_test large");
+  ThreadPool pool(3);
+  for (int n = 0; n < 60; ++n) {
+    const AttentionCase<double> drawn =
+        DrawAttentionCase(stream, {.batch = 1,
+                                   .key_heads = 2,
+                                   .group = 2,
+                                   .positions = 300,
+                                   .width = 70});
+    SCOPED_TRACE(absl::StrCat("case ", n, ": ", Describe(drawn)));
+    const Pair pair = Round(drawn);
+    const Everything first =
+        Compute(pair.narrow, {kernels::InstructionSet::kPortable, nullptr});
+    ExpectAgrees(pair, first);
+    for (const auto set : kernels::SupportedInstructionSets()) {
+      SCOPED_TRACE(kernels::InstructionSetName(set));
+      ExpectSameBits(first, Compute(pair.narrow, {set, &pool}));
+    }
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace softlookup

@@ -1,0 +1,375 @@
+// Attention backward for one range of keys of one head.
+//
+// The forward's scores are computed again, tile by tile, from the stored
+// log-sum-exp (Dao et al. 2022), so that nothing of size Tq x Tk is kept:
+//
+//   forward                          backward
+//   S^T = K Q^T scale                P^T = exp(S^T - L)
+//   O   = P V                        dV += P^T dO,   dP^T = V dO^T
+//   P   = softmax(S)                 dS^T = P^T (dP^T - delta)
+//   S   = Q K^T scale                dQ^T += K^T dS^T scale, dK += dS^T Q scale
+//
+// with delta_i = O_i . dO_i. Lanes run along the queries where a row is
+// exponentiated and for dQ, along the width for dK and dV.
+//
+// Fixed order (see determinism.md): dK and dV are one fused chain over the
+// queries of each head of the group in turn; dQ is one fused chain over the
+// keys of the range.
+#ifndef SOFTLOOKUP_ATTENTION_KERNELS_BACKWARD_KERNEL_H_
+#define SOFTLOOKUP_ATTENTION_KERNELS_BACKWARD_KERNEL_H_
+
+#include <cstdint>
+
+#include "attention/kernels/always_inline.h"
+#include "attention/kernels/exp2.h"
+#include "attention/kernels/forward_kernel.h"
+#include "attention/kernels/head_mask.h"
+#include "attention/kernels/head_problem.h"
+#include "attention/kernels/tile_product.h"
+#include "attention/kernels/transpose.h"
+
+namespace softlookup::kernels {
+
+// Keys whose dK and dV are held in scratch at a time.
+inline constexpr int kKeyBlock = 256;
+
+// What one task of the backward pass needs besides its inputs: O(tile).
+struct alignas(64) BackwardScratch {
+  float query_lanes[kMaxWidth * kQueryTile];   // Q^T scale log2(e)
+  float output_lanes[kMaxWidth * kQueryTile];  // dO^T
+  float query_rows[kQueryTile * kMaxWidth];    // Q
+  float output_rows[kQueryTile * kMaxWidth];   // dO
+  float d_query[kMaxWidth * kQueryTile];       // dQ^T / scale
+  float weights[kKeyTile * kQueryTile];        // S^T, then P^T
+  float d_scores[kKeyTile * kQueryTile];       // dP^T, then dS^T
+  float log_sum_exp[kQueryTile];               // L log2(e)
+  float delta[kQueryTile];
+  float d_key[kKeyBlock * kMaxWidth];
+  float d_value[kKeyBlock * kMaxWidth];
+};
+
+// One head's part of the backward pass.
+struct BackwardTarget {
+  const float* output_gradient;  // [Tq, Dv]
+  int64_t output_gradient_stride;
+  const float* log_sum_exp;  // [Tq]
+  const float* delta;        // [Tq]
+  float* d_query;            // [Tq, D], added to; not yet scaled
+  int64_t d_query_stride;
+  // Added to where not null; element (i, j) of the bias at these strides.
+  float* d_bias;
+  int64_t d_bias_row_stride;
+  int64_t d_bias_column_stride;
+};
+
+// One key head and the query heads that read it.
+struct BackwardGroup {
+  const HeadProblem* heads;       // [count]; they share key, value and widths
+  const BackwardTarget* targets;  // [count]
+  int64_t count;
+  float* d_key;  // [Tk, D]
+  int64_t d_key_stride;
+  float* d_value;  // [Tk, Dv]
+  int64_t d_value_stride;
+};
+
+// The lanes that hold `width` columns.
+SOFTLOOKUP_INLINE int64_t PaddedWidth(int64_t width) {
+  return (width + kLaneGroup - 1) / kLaneGroup * kLaneGroup;
+}
+
+template <typename Simd>
+class BackwardKernel {
+ public:
+  explicit BackwardKernel(BackwardScratch& scratch) : scratch_(scratch) {}
+
+  // The gradients of keys [begin, end): dK and dV are written, dQ of every
+  // head of the group is added to.
+  void Run(const BackwardGroup& group, int64_t begin, int64_t end) {
+    for (begin_ = begin; begin_ < end; begin_ = end_) {
+      end_ = Smaller(end, (begin_ / kKeyBlock + 1) * kKeyBlock);
+      const HeadProblem& head = group.heads[0];
+      Clear(scratch_.d_key, (end_ - begin_) * PaddedWidth(head.width));
+      Clear(scratch_.d_value, (end_ - begin_) * PaddedWidth(head.value_width));
+      for (int64_t h = 0; h < group.count; ++h) {
+        AddHead(group.heads[h], group.targets[h]);
+      }
+      StoreRows(scratch_.d_key, head.width, head.scale,
+                group.d_key + begin_ * group.d_key_stride, group.d_key_stride);
+      StoreRows(scratch_.d_value, head.value_width, 1.0f,
+                group.d_value + begin_ * group.d_value_stride,
+                group.d_value_stride);
+    }
+  }
+
+ private:
+  using Float = typename Simd::Float;
+
+  // Adds one head of the group: its dQ, and its share of dK and dV.
+  void AddHead(const HeadProblem& head, const BackwardTarget& target) {
+    head_ = &head;
+    target_ = &target;
+    for (int64_t first = 0; first < head.queries; first += kQueryTile) {
+      first_ = first;
+      rows_ = static_cast<int>(Smaller(kQueryTile, head.queries - first));
+      lanes_ = (rows_ + kLaneGroup - 1) / kLaneGroup * kLaneGroup;
+      const int64_t key0 = Larger(begin_, head.key_begin);
+      const int64_t key1 = Smaller(end_, KeyEnd(head, first + rows_ - 1));
+      if (key0 < key1) QueryTile(key0, key1);
+    }
+  }
+
+  static void Clear(float* data, int64_t count) {
+    for (int64_t i = 0; i < count; i += Simd::kLanes) {
+      Simd::Store(data + i, Simd::Zero());
+    }
+  }
+
+  void StoreRows(const float* rows, int64_t width, float scale, float* target,
+                 int64_t stride) const {
+    for (int64_t key = 0; key < end_ - begin_; ++key) {
+      for (int64_t k = 0; k < width; k += Simd::kLanes) {
+        Simd::StoreFirst(
+            target + key * stride + k,
+            Simd::Mul(Simd::Load(rows + key * PaddedWidth(width) + k),
+                      Simd::Set(scale)),
+            static_cast<int>(Smaller(Simd::kLanes, width - k)));
+      }
+    }
+  }
+
+  // rows[lane][k] = source[lane][k], columns up to PaddedWidth zero.
+  void LoadRows(const float* source, int64_t stride, int64_t width,
+                float* rows) const {
+    const int64_t padded = PaddedWidth(width);
+    for (int lane = 0; lane < rows_; ++lane) {
+      for (int64_t k = 0; k < padded; k += Simd::kLanes) {
+        const int count =
+            static_cast<int>(Larger(Smaller(Simd::kLanes, width - k), 0));
+        Simd::Store(rows + lane * padded + k,
+                    Simd::LoadFirst(source + lane * stride + k, count));
+      }
+    }
+  }
+
+  // Queries [first_, first_ + rows_) against keys [key0, key1).
+  void QueryTile(int64_t key0, int64_t key1) {
+    const HeadProblem& head = *head_;
+    const float* query = head.query + first_ * head.query_stride;
+    const float* d_output =
+        target_->output_gradient + first_ * target_->output_gradient_stride;
+    LoadTransposed<Simd>(query, head.query_stride, rows_, lanes_, head.width,
+                         head.scale * kLog2E, scratch_.query_lanes);
+    LoadTransposed<Simd>(d_output, target_->output_gradient_stride, rows_,
+                         lanes_, head.value_width, 1.0f, scratch_.output_lanes);
+    LoadRows(query, head.query_stride, head.width, scratch_.query_rows);
+    LoadRows(d_output, target_->output_gradient_stride, head.value_width,
+             scratch_.output_rows);
+    float* d_query = target_->d_query + first_ * target_->d_query_stride;
+    LoadTransposed<Simd>(d_query, target_->d_query_stride, rows_, lanes_,
+                         head.width, 1.0f, scratch_.d_query);
+    for (int lane = 0; lane < lanes_; ++lane) {
+      const bool used = lane < rows_;
+      const float sum = used ? target_->log_sum_exp[first_ + lane] : 0;
+      // A row that sees no key, or no row at all: weights of exactly 0.
+      scratch_.log_sum_exp[lane] =
+          !used || sum == -__builtin_inff() ? __builtin_inff() : sum * kLog2E;
+      // A score of +inf made every weight of the row NaN.
+      if (used && sum == __builtin_inff()) {
+        scratch_.log_sum_exp[lane] = __builtin_nanf("");
+      }
+      scratch_.delta[lane] = used ? target_->delta[first_ + lane] : 0;
+    }
+    for (int64_t j = key0; j < key1;) {
+      const int64_t stop = Smaller(key1, (j / kKeyTile + 1) * kKeyTile);
+      KeyTile(j, static_cast<int>(stop - j));
+      j = stop;
+    }
+    float ones[kQueryTile];
+    for (float& one : ones) one = 1;
+    StoreTransposed<Simd>(scratch_.d_query, rows_, head.width, ones, d_query,
+                          target_->d_query_stride);
+  }
+
+  int GroupKeys(int64_t j, int n, int lane) const {
+    const int64_t last =
+        Smaller(first_ + lane + kLaneGroup, head_->queries) - 1;
+    return static_cast<int>(Larger(Smaller(KeyEnd(*head_, last) - j, n), 0));
+  }
+
+  void KeyTile(int64_t j, int n) {
+    // Cut as in the forward pass: keys [key0, key1) are seen by the lane
+    // groups from `lane` on.
+    int key0 = 0;
+    for (int lane = 0; lane < lanes_ && key0 < n; lane += kLaneGroup) {
+      const int key1 = GroupKeys(j, n, lane);
+      if (key1 > key0) {
+        Segment(j + key0, key1 - key0, lane);
+        key0 = key1;
+      }
+    }
+  }
+
+  // Keys [j, j + n) and the lanes from `lane` on.
+  void Segment(int64_t j, int n, int lane) {
+    const HeadProblem& head = *head_;
+    const int lanes = lanes_ - lane;
+    const float* key = head.key + j * head.key_stride;
+    const float* value = head.value + j * head.value_stride;
+    // S^T = K Q^T scale, dP^T = V dO^T
+    TileProduct<Simd, false>(
+        n, {key, head.key_stride, 1}, scratch_.query_lanes + lane, kQueryTile,
+        scratch_.weights + lane, kQueryTile, lanes, head.width);
+    TileProduct<Simd, false>(n, {value, head.value_stride, 1},
+                             scratch_.output_lanes + lane, kQueryTile,
+                             scratch_.d_scores + lane, kQueryTile, lanes,
+                             head.value_width);
+    if (head.bias != nullptr) AddBias(j, n, lane);
+    // P = exp(S - L), dS = P (dP - delta)
+    for (int at = lane; at < lanes_; at += Simd::kLanes) {
+      const Float log_sum_exp = Simd::Load(scratch_.log_sum_exp + at);
+      const Float delta = Simd::Load(scratch_.delta + at);
+      for (int row = 0; row < n; ++row) {
+        float* weight = scratch_.weights + row * kQueryTile + at;
+        float* d_score = scratch_.d_scores + row * kQueryTile + at;
+        const Float p =
+            Exp2NonPositive<Simd>(Simd::Sub(Simd::Load(weight), log_sum_exp));
+        Simd::Store(weight, p);
+        Simd::Store(d_score,
+                    Simd::Mul(p, Simd::Sub(Simd::Load(d_score), delta)));
+      }
+    }
+    const bool masked = ClearMasked(j, n, lane);
+    if (target_->d_bias != nullptr) AddBiasGradient(j, n, lane);
+    if (masked && !Finite(j, n)) {
+      CarefulProducts(j, n, lane);
+      return;
+    }
+    const int depth = rows_ - lane;
+    const int64_t width = PaddedWidth(head.width);
+    const int64_t value_width = PaddedWidth(head.value_width);
+    // dV += P^T dO, dK += dS^T Q
+    TileProduct<Simd, true>(n, {scratch_.weights + lane, kQueryTile, 1},
+                            scratch_.output_rows + lane * value_width,
+                            value_width,
+                            scratch_.d_value + (j - begin_) * value_width,
+                            value_width, value_width, depth);
+    TileProduct<Simd, true>(n, {scratch_.d_scores + lane, kQueryTile, 1},
+                            scratch_.query_rows + lane * width, width,
+                            scratch_.d_key + (j - begin_) * width, width, width,
+                            depth);
+    // dQ^T += K^T dS^T
+    TileProduct<Simd, true>(head.width, {key, 1, head.key_stride},
+                            scratch_.d_scores + lane, kQueryTile,
+                            scratch_.d_query + lane, kQueryTile, lanes, n);
+  }
+
+  void AddBias(int64_t j, int n, int lane) {
+    for (int row = 0; row < n; ++row) {
+      for (int at = lane; at < rows_; ++at) {
+        float& score = scratch_.weights[row * kQueryTile + at];
+        score =
+            __builtin_fmaf(head_->bias[(first_ + at) * head_->bias_row_stride +
+                                       (j + row) * head_->bias_column_stride],
+                           kLog2E, score);
+      }
+    }
+  }
+
+  // Sets P and dS of masked pairs to exactly 0; returns whether there are any.
+  bool ClearMasked(int64_t j, int n, int lane) {
+    const bool general = head_->allowed != nullptr || head_->bias != nullptr;
+    const bool diagonal =
+        head_->causal && KeyEnd(*head_, first_ + lane) < j + n;
+    if (!general && !diagonal) return false;
+    bool masked = false;
+    for (int row = 0; row < n; ++row) {
+      float* weight = scratch_.weights + row * kQueryTile;
+      float* d_score = scratch_.d_scores + row * kQueryTile;
+      int end = rows_;
+      if (!general) {
+        const int64_t sees = j + row - head_->causal_offset - first_;
+        end = static_cast<int>(Smaller(sees, rows_));
+      }
+      for (int at = lane; at < end; ++at) {
+        if (general && Visible(*head_, first_ + at, j + row)) continue;
+        weight[at] = 0;
+        d_score[at] = 0;
+        masked = true;
+      }
+    }
+    return masked;
+  }
+
+  void AddBiasGradient(int64_t j, int n, int lane) {
+    for (int at = lane; at < rows_; ++at) {
+      for (int row = 0; row < n; ++row) {
+        target_->d_bias[(first_ + at) * target_->d_bias_row_stride +
+                        (j + row) * target_->d_bias_column_stride] +=
+            scratch_.d_scores[row * kQueryTile + at];
+      }
+    }
+  }
+
+  static bool AllFinite(const float* rows, int64_t stride, int64_t count,
+                        int64_t width) {
+    for (int64_t row = 0; row < count; ++row) {
+      for (int64_t k = 0; k < width; ++k) {
+        if (!(__builtin_fabsf(rows[row * stride + k]) <= -kLowest)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  // Whether every number that a masked weight of 0 would multiply is finite.
+  bool Finite(int64_t j, int n) const {
+    return AllFinite(scratch_.query_rows, PaddedWidth(head_->width), rows_,
+                     head_->width) &&
+           AllFinite(scratch_.output_rows, PaddedWidth(head_->value_width),
+                     rows_, head_->value_width) &&
+           AllFinite(head_->key + j * head_->key_stride, head_->key_stride, n,
+                     head_->width);
+  }
+
+  // The three products with masked pairs left out one by one: 0 times
+  // infinity is NaN.
+  void CarefulProducts(int64_t j, int n, int lane) {
+    const int64_t width = PaddedWidth(head_->width);
+    const int64_t value_width = PaddedWidth(head_->value_width);
+    for (int row = 0; row < n; ++row) {
+      const float* key = head_->key + (j + row) * head_->key_stride;
+      float* d_key = scratch_.d_key + (j + row - begin_) * width;
+      float* d_value = scratch_.d_value + (j + row - begin_) * value_width;
+      for (int at = lane; at < rows_; ++at) {
+        if (!Visible(*head_, first_ + at, j + row)) continue;
+        const float p = scratch_.weights[row * kQueryTile + at];
+        const float d_score = scratch_.d_scores[row * kQueryTile + at];
+        const float* query = scratch_.query_rows + at * width;
+        const float* d_output = scratch_.output_rows + at * value_width;
+        for (int64_t k = 0; k < head_->value_width; ++k) {
+          d_value[k] = __builtin_fmaf(p, d_output[k], d_value[k]);
+        }
+        for (int64_t k = 0; k < head_->width; ++k) {
+          float& d_query = scratch_.d_query[k * kQueryTile + at];
+          d_key[k] = __builtin_fmaf(d_score, query[k], d_key[k]);
+          d_query = __builtin_fmaf(key[k], d_score, d_query);
+        }
+      }
+    }
+  }
+
+  BackwardScratch& scratch_;
+  const HeadProblem* head_ = nullptr;
+  const BackwardTarget* target_ = nullptr;
+  int64_t begin_ = 0;
+  int64_t end_ = 0;
+  int64_t first_ = 0;
+  int rows_ = 0;
+  int lanes_ = 0;
+};
+
+}  // namespace softlookup::kernels
+
+#endif  // SOFTLOOKUP_ATTENTION_KERNELS_BACKWARD_KERNEL_H_

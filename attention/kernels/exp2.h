@@ -1,0 +1,35 @@
+// 2^x for x <= 0, inline, inside the attention kernels.
+//
+// Error under 1 ulp down to x = -126, a subnormal of that size or 0 below it,
+// exactly 0 from x = -127 down (-inf included: how a masked score becomes a
+// weight of exactly 0), exactly 1 at x = 0, NaN for NaN. Minimax polynomial of
+// degree 6 for 2^r, |r| <= 1/2, with constant term 1 and coefficients rounded
+// to float one by one (relative error 2.0e-9 before rounding).
+#ifndef SOFTLOOKUP_ATTENTION_KERNELS_EXP2_H_
+#define SOFTLOOKUP_ATTENTION_KERNELS_EXP2_H_
+
+#include "attention/kernels/always_inline.h"
+
+namespace softlookup::kernels {
+
+template <typename Simd>
+SOFTLOOKUP_INLINE typename Simd::Float Exp2NonPositive(typename Simd::Float x) {
+  // Adding 1.5 * 2^23 leaves the nearest integer n in the low mantissa bits.
+  const typename Simd::Float magic = Simd::Set(12582912.0f);
+  // In this order a NaN passes through.
+  x = Simd::Max(Simd::Set(-127.0f), x);
+  const typename Simd::Float shifted = Simd::Add(x, magic);
+  const typename Simd::Float r = Simd::Sub(x, Simd::Sub(shifted, magic));
+  typename Simd::Float p = Simd::Set(0x1.416b5p-13f);
+  p = Simd::Fma(p, r, Simd::Set(0x1.5f082ep-10f));
+  p = Simd::Fma(p, r, Simd::Set(0x1.3b2dep-7f));
+  p = Simd::Fma(p, r, Simd::Set(0x1.c6af7cp-5f));
+  p = Simd::Fma(p, r, Simd::Set(0x1.ebfbdcp-3f));
+  p = Simd::Fma(p, r, Simd::Set(0x1.62e43p-1f));
+  p = Simd::Fma(p, r, Simd::Set(1.0f));
+  return Simd::AddExponent(p, shifted);
+}
+
+}  // namespace softlookup::kernels
+
+#endif  // SOFTLOOKUP_ATTENTION_KERNELS_EXP2_H_

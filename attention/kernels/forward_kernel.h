@@ -1,0 +1,293 @@
+// Attention forward on one tile of queries, with a streaming softmax.
+//
+// Scores are computed transposed, S^T = K Q^T, with the SIMD lanes along the
+// queries: then the row maximum, row sum and rescaling are lane-wise, and only
+// the small query tile is transposed. One tile of keys after another is
+// scored, exponentiated and mixed into the output, which is rescaled when a
+// row's maximum grows (Milakov and Gimelshein 2018; Dao et al. 2022).
+//
+// Fixed order (see determinism.md): a score is one fused chain over the width;
+// an output element is one fused chain over the keys, multiplied by the change
+// of the maximum at each tile of kKeyTile keys; a row sum is a chain of
+// additions within a key tile, then added. Keys that a whole lane group does
+// not see are left out; a masked key inside a group has a weight of exactly 0.
+#ifndef SOFTLOOKUP_ATTENTION_KERNELS_FORWARD_KERNEL_H_
+#define SOFTLOOKUP_ATTENTION_KERNELS_FORWARD_KERNEL_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "attention/kernels/always_inline.h"
+#include "attention/kernels/exp2.h"
+#include "attention/kernels/head_mask.h"
+#include "attention/kernels/head_problem.h"
+#include "attention/kernels/tile_product.h"
+#include "attention/kernels/transpose.h"
+#include "base/elementary.h"
+
+namespace softlookup::kernels {
+
+// What one task of the forward pass needs besides its inputs: O(tile).
+struct alignas(64) ForwardScratch {
+  float query[kMaxWidth * kQueryTile];   // Q^T, scaled
+  float weights[kKeyTile * kQueryTile];  // S^T, then P^T
+  float output[kMaxWidth * kQueryTile];  // O^T, not yet normalised
+  float maximum[kQueryTile];
+  float sum[kQueryTile];
+};
+
+struct ForwardTarget {
+  float* output;  // [Tq, Dv]
+  int64_t output_stride;
+  float* log_sum_exp;  // [Tq]
+};
+
+inline constexpr float kLog2E = 1.44269504f;
+inline constexpr float kLn2 = 0.693147181f;
+inline constexpr float kLowest = -3.40282347e38f;
+
+template <typename Simd>
+class ForwardKernel {
+ public:
+  ForwardKernel(const HeadProblem& head, const ForwardTarget& target,
+                ForwardScratch& scratch)
+      : head_(head), target_(target), scratch_(scratch) {}
+
+  // Queries [first, first + kQueryTile), as far as there are any.
+  void Run(int64_t first) {
+    first_ = first;
+    rows_ = static_cast<int>(Smaller(kQueryTile, head_.queries - first));
+    lanes_ = (rows_ + kLaneGroup - 1) / kLaneGroup * kLaneGroup;
+    LoadQueries();
+    bool fresh = true;
+    const int64_t end = KeyEnd(head_, first_ + rows_ - 1);
+    int64_t j = head_.key_begin;
+    while (j < end) {
+      // Tiles start at multiples of kKeyTile, whatever key_begin is.
+      const int64_t stop = Smaller(end, (j / kKeyTile + 1) * kKeyTile);
+      KeyTile(j, static_cast<int>(stop - j), fresh);
+      fresh = false;
+      j = stop;
+    }
+    StoreOutput(fresh);
+  }
+
+ private:
+  using Float = typename Simd::Float;
+
+  void LoadQueries() {
+    LoadTransposed<Simd>(head_.query + first_ * head_.query_stride,
+                         head_.query_stride, rows_, lanes_, head_.width,
+                         head_.scale * kLog2E, scratch_.query);
+    for (int lane = 0; lane < lanes_; ++lane) {
+      scratch_.maximum[lane] = kLowest;
+      scratch_.sum[lane] = 0;
+    }
+  }
+
+  // The keys of [j, j + n) that the lane group from `lane` sees any of.
+  int GroupKeys(int64_t j, int n, int lane) const {
+    const int64_t last = Smaller(first_ + lane + kLaneGroup, head_.queries) - 1;
+    return static_cast<int>(Larger(Smaller(KeyEnd(head_, last) - j, n), 0));
+  }
+
+  void KeyTile(int64_t j, int n, bool fresh) {
+    int keys[kQueryTile / kLaneGroup];
+    for (int g = 0; g * kLaneGroup < lanes_; ++g) {
+      keys[g] = GroupKeys(j, n, g * kLaneGroup);
+    }
+    Segments(n, keys, [&](int key0, int key1, int lane) {
+      Product<false>(
+          lane, key1 - key0,
+          {head_.key + (j + key0) * head_.key_stride, head_.key_stride, 1},
+          scratch_.query, scratch_.weights + key0 * kQueryTile, head_.width);
+    });
+    const bool masked = MaskTile(j, n);
+    for (int lane = 0; lane < lanes_; lane += Simd::kLanes) {
+      Softmax(lane, keys[lane / kLaneGroup], fresh);
+    }
+    const ConstTile value = {head_.value + j * head_.value_stride, 1,
+                             head_.value_stride};
+    if (masked && !Finite(j, n)) {
+      if (fresh) ClearOutput();
+      CarefulProduct(j, n);
+      return;
+    }
+    bool first_segment = fresh;
+    Segments(n, keys, [&](int key0, int key1, int lane) {
+      const ConstTile segment = {value.data + key0 * value.column_stride, 1,
+                                 value.column_stride};
+      const float* weights = scratch_.weights + key0 * kQueryTile;
+      if (first_segment) {
+        if (lane > 0) ClearOutput();
+        if (lane == 0) {
+          Product<false>(lane, head_.value_width, segment, weights,
+                         scratch_.output, key1 - key0);
+        } else {
+          Product<true>(lane, head_.value_width, segment, weights,
+                        scratch_.output, key1 - key0);
+        }
+        first_segment = false;
+      } else {
+        Product<true>(lane, head_.value_width, segment, weights,
+                      scratch_.output, key1 - key0);
+      }
+    });
+    if (first_segment) ClearOutput();
+  }
+
+  // Cuts the keys [0, n) into runs [key0, key1) that the same lane groups see:
+  // groups further down see at least as many keys. Calls function(key0, key1,
+  // first lane).
+  template <typename Function>
+  SOFTLOOKUP_INLINE void Segments(int n, const int* keys, Function function) {
+    int key0 = 0;
+    for (int g = 0; g * kLaneGroup < lanes_ && key0 < n; ++g) {
+      if (keys[g] > key0) {
+        function(key0, keys[g], g * kLaneGroup);
+        key0 = keys[g];
+      }
+    }
+  }
+
+  // C[row][lane] (+)= sum_k A[row][k] B[k][lane] for lanes from `lane` on.
+  template <bool kAccumulate>
+  SOFTLOOKUP_INLINE void Product(int lane, int64_t rows, ConstTile a,
+                                 const float* b, float* c, int64_t depth) {
+    TileProduct<Simd, kAccumulate>(rows, a, b + lane, kQueryTile, c + lane,
+                                   kQueryTile, lanes_ - lane, depth);
+  }
+
+  // Adds the bias and sets the scores of masked pairs to -inf. Returns whether
+  // the tile has masked pairs.
+  bool MaskTile(int64_t j, int n) {
+    const bool general = head_.allowed != nullptr || head_.bias != nullptr;
+    const bool diagonal = head_.causal && KeyEnd(head_, first_) < j + n;
+    if (!general && !diagonal) return false;
+    if (!general) {
+      for (int key = 0; key < n; ++key) {
+        float* row = scratch_.weights + key * kQueryTile;
+        // Query i sees key j + key from i = j + key - causal_offset on.
+        const int64_t sees = j + key - head_.causal_offset - first_;
+        const int blind = static_cast<int>(Larger(Smaller(sees, rows_), 0));
+        for (int lane = 0; lane < blind; ++lane) row[lane] = -__builtin_inff();
+      }
+      return true;
+    }
+    bool masked = false;
+    for (int key = 0; key < n; ++key) {
+      float* row = scratch_.weights + key * kQueryTile;
+      for (int lane = 0; lane < rows_; ++lane) {
+        const int64_t i = first_ + lane;
+        if (!Visible(head_, i, j + key)) {
+          row[lane] = -__builtin_inff();
+          masked = true;
+        } else if (head_.bias != nullptr) {
+          const float bias = head_.bias[i * head_.bias_row_stride +
+                                        (j + key) * head_.bias_column_stride];
+          row[lane] = __builtin_fmaf(bias, kLog2E, row[lane]);
+        }
+      }
+    }
+    return masked;
+  }
+
+  // One vector of lanes: new maximum, weights in place, sum, and the output
+  // rescaled by how much the maximum grew.
+  SOFTLOOKUP_INLINE void Softmax(int lane, int n, bool fresh) {
+    float* weights = scratch_.weights + lane;
+    const Float before = Simd::Load(scratch_.maximum + lane);
+    Float maximum = before;
+    for (int key = 0; key < n; ++key) {
+      maximum = Simd::Max(maximum, Simd::Load(weights + key * kQueryTile));
+    }
+    Float sum = Simd::Zero();
+    for (int key = 0; key < n; ++key) {
+      float* weight = weights + key * kQueryTile;
+      const Float p =
+          Exp2NonPositive<Simd>(Simd::Sub(Simd::Load(weight), maximum));
+      sum = Simd::Add(sum, p);
+      Simd::Store(weight, p);
+    }
+    if (fresh) {
+      Simd::Store(scratch_.sum + lane, sum);
+    } else {
+      const Float shrink = Exp2NonPositive<Simd>(Simd::Sub(before, maximum));
+      Simd::Store(
+          scratch_.sum + lane,
+          Simd::Add(Simd::Mul(Simd::Load(scratch_.sum + lane), shrink), sum));
+      if (Simd::AnyNotOne(shrink)) {
+        for (int64_t k = 0; k < head_.value_width; ++k) {
+          float* output = scratch_.output + k * kQueryTile + lane;
+          Simd::Store(output, Simd::Mul(Simd::Load(output), shrink));
+        }
+      }
+    }
+    Simd::Store(scratch_.maximum + lane, maximum);
+  }
+
+  bool Finite(int64_t j, int n) const {
+    for (int key = 0; key < n; ++key) {
+      const float* row = head_.value + (j + key) * head_.value_stride;
+      for (int64_t k = 0; k < head_.value_width; ++k) {
+        if (!(__builtin_fabsf(row[k]) <= -kLowest)) return false;
+      }
+    }
+    return true;
+  }
+
+  void ClearOutput() {
+    for (int64_t k = 0; k < head_.value_width; ++k) {
+      for (int lane = 0; lane < lanes_; ++lane) {
+        scratch_.output[k * kQueryTile + lane] = 0;
+      }
+    }
+  }
+
+  // The product where a masked key has a value that is not finite: 0 times
+  // infinity is NaN, so masked pairs are left out one by one.
+  void CarefulProduct(int64_t j, int n) {
+    for (int key = 0; key < n; ++key) {
+      const float* value = head_.value + (j + key) * head_.value_stride;
+      for (int lane = 0; lane < rows_; ++lane) {
+        if (!Visible(head_, first_ + lane, j + key)) continue;
+        const float p = scratch_.weights[key * kQueryTile + lane];
+        for (int64_t k = 0; k < head_.value_width; ++k) {
+          float& output = scratch_.output[k * kQueryTile + lane];
+          output = __builtin_fmaf(value[k], p, output);
+        }
+      }
+    }
+  }
+
+  void StoreOutput(bool fresh) {
+    if (fresh) ClearOutput();
+    float inverse[kQueryTile];
+    for (int lane = 0; lane < rows_; ++lane) {
+      const int64_t i = first_ + lane;
+      const float sum = scratch_.sum[lane];
+      float& log_sum_exp = target_.log_sum_exp[i];
+      inverse[lane] = 1.0f / sum;
+      if (fresh || (sum == 0 && !SeesAnyKey(head_, i))) {
+        log_sum_exp = -__builtin_inff();
+        inverse[lane] = 0;
+      } else {
+        log_sum_exp = __builtin_fmaf(scratch_.maximum[lane], kLn2, Log(sum));
+      }
+    }
+    StoreTransposed<Simd>(scratch_.output, rows_, head_.value_width, inverse,
+                          target_.output + first_ * target_.output_stride,
+                          target_.output_stride);
+  }
+
+  const HeadProblem& head_;
+  const ForwardTarget& target_;
+  ForwardScratch& scratch_;
+  int64_t first_ = 0;
+  int rows_ = 0;
+  int lanes_ = 0;
+};
+
+}  // namespace softlookup::kernels
+
+#endif  // SOFTLOOKUP_ATTENTION_KERNELS_FORWARD_KERNEL_H_

@@ -1,0 +1,35 @@
+// The kernels of one instruction set, behind function pointers.
+#ifndef SOFTLOOKUP_ATTENTION_KERNELS_KERNEL_TABLE_H_
+#define SOFTLOOKUP_ATTENTION_KERNELS_KERNEL_TABLE_H_
+
+#include <cstdint>
+
+namespace softlookup::kernels {
+
+struct HeadProblem;
+struct ForwardTarget;
+struct ForwardScratch;
+struct BackwardGroup;
+struct BackwardScratch;
+
+struct KernelTable {
+  // forward_kernel.h: one tile of queries of one head.
+  void (*forward_tile)(const HeadProblem& head, const ForwardTarget& target,
+                       int64_t first_query, ForwardScratch& scratch);
+  // backward_kernel.h: keys [begin, end) of one key head, for all its query
+  // heads.
+  void (*backward_keys)(const BackwardGroup& group, int64_t begin, int64_t end,
+                        BackwardScratch& scratch);
+  // products[i] = sum_k a[i, k] b[i, k], one fused chain each.
+  void (*row_products)(const float* a, int64_t a_stride, const float* b,
+                       int64_t b_stride, int64_t rows, int64_t width,
+                       float* products);
+};
+
+extern const KernelTable kPortableKernels;
+extern const KernelTable kAvx2Kernels;
+extern const KernelTable kAvx512Kernels;
+
+}  // namespace softlookup::kernels
+
+#endif  // SOFTLOOKUP_ATTENTION_KERNELS_KERNEL_TABLE_H_

@@ -1,0 +1,36 @@
+// The kernels for one instruction set; see kernel_table.h.
+#include "attention/kernels/backward_kernel.h"
+#include "attention/kernels/forward_kernel.h"
+#include "attention/kernels/kernel_table.h"
+#include "attention/kernels/row_products.h"
+#include "attention/kernels/simd_avx2.h"
+
+namespace softlookup::kernels {
+namespace {
+
+void ForwardTile(const HeadProblem& head, const ForwardTarget& target,
+                 int64_t first_query, ForwardScratch& scratch) {
+  ForwardKernel<SimdAvx2>(head, target, scratch).Run(first_query);
+}
+
+void BackwardKeys(const BackwardGroup& group, int64_t begin, int64_t end,
+                  BackwardScratch& scratch) {
+  BackwardKernel<SimdAvx2> kernel(scratch);
+  kernel.Run(group, begin, end);
+}
+
+void RowProducts(const float* a, int64_t a_stride, const float* b,
+                 int64_t b_stride, int64_t rows, int64_t width,
+                 float* products) {
+  RowProductsOf<SimdAvx2>(a, a_stride, b, b_stride, rows, width, products);
+}
+
+}  // namespace
+
+const KernelTable kAvx2Kernels = {
+    .forward_tile = ForwardTile,
+    .backward_keys = BackwardKeys,
+    .row_products = RowProducts,
+};
+
+}  // namespace softlookup::kernels

@@ -1,0 +1,119 @@
+// Eight float lanes by AVX2 and FMA, for translation units compiled with
+// -mavx2 -mfma. See simd_avx512.h for what the operations mean.
+#ifndef SOFTLOOKUP_ATTENTION_KERNELS_SIMD_AVX2_H_
+#define SOFTLOOKUP_ATTENTION_KERNELS_SIMD_AVX2_H_
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "attention/kernels/always_inline.h"
+
+namespace softlookup::kernels {
+
+struct SimdAvx2 {
+  static constexpr int kLanes = 8;
+  // Up to 12 of the 16 registers hold sums.
+  static constexpr int kRowsBeside3 = 4;
+  static constexpr int kRowsBeside2 = 6;
+  static constexpr int kRowsBeside1 = 8;
+  using Float = __m256;
+  using Int = __m256i;
+  using Mask = __m256;
+
+  SOFTLOOKUP_INLINE static Float Zero() { return _mm256_setzero_ps(); }
+  SOFTLOOKUP_INLINE static Float Set(float x) { return _mm256_set1_ps(x); }
+  SOFTLOOKUP_INLINE static Float Load(const float* p) {
+    return _mm256_loadu_ps(p);
+  }
+  SOFTLOOKUP_INLINE static void Store(float* p, Float v) {
+    _mm256_storeu_ps(p, v);
+  }
+  SOFTLOOKUP_INLINE static Float LoadFirst(const float* p, int n) {
+    return _mm256_maskload_ps(p, FirstLanes(n));
+  }
+  SOFTLOOKUP_INLINE static void StoreFirst(float* p, Float v, int n) {
+    _mm256_maskstore_ps(p, FirstLanes(n), v);
+  }
+  SOFTLOOKUP_INLINE static Float Broadcast(const float* p) {
+    return _mm256_broadcast_ss(p);
+  }
+
+  SOFTLOOKUP_INLINE static Float Add(Float a, Float b) {
+    return _mm256_add_ps(a, b);
+  }
+  SOFTLOOKUP_INLINE static Float Sub(Float a, Float b) {
+    return _mm256_sub_ps(a, b);
+  }
+  SOFTLOOKUP_INLINE static Float Mul(Float a, Float b) {
+    return _mm256_mul_ps(a, b);
+  }
+  SOFTLOOKUP_INLINE static Float Div(Float a, Float b) {
+    return _mm256_div_ps(a, b);
+  }
+  SOFTLOOKUP_INLINE static Float Fma(Float a, Float b, Float c) {
+    return _mm256_fmadd_ps(a, b, c);
+  }
+  SOFTLOOKUP_INLINE static Float Max(Float a, Float b) {
+    return _mm256_max_ps(a, b);
+  }
+
+  SOFTLOOKUP_INLINE static Mask Less(Float a, Float b) {
+    return _mm256_cmp_ps(a, b, _CMP_LT_OQ);
+  }
+  SOFTLOOKUP_INLINE static bool AnyNotOne(Float v) {
+    return _mm256_movemask_ps(_mm256_cmp_ps(v, Set(1.0f), _CMP_NEQ_UQ)) != 0;
+  }
+  SOFTLOOKUP_INLINE static bool Any(Mask m) {
+    return _mm256_movemask_ps(m) != 0;
+  }
+  SOFTLOOKUP_INLINE static Float Select(Mask m, Float yes, Float no) {
+    return _mm256_blendv_ps(no, yes, m);
+  }
+
+  SOFTLOOKUP_INLINE static Float AddExponent(Float v, Float z) {
+    return _mm256_castsi256_ps(_mm256_add_epi32(
+        _mm256_castps_si256(v), _mm256_slli_epi32(_mm256_castps_si256(z), 23)));
+  }
+
+  SOFTLOOKUP_INLINE static void Transpose(Float* rows) {
+    Float a[8];
+#pragma GCC unroll 4
+    for (int i = 0; i < 8; i += 2) {
+      a[i] = _mm256_unpacklo_ps(rows[i], rows[i + 1]);
+      a[i + 1] = _mm256_unpackhi_ps(rows[i], rows[i + 1]);
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < 8; i += 4) {
+      rows[i] = Unpack<0>(a[i], a[i + 2]);
+      rows[i + 1] = Unpack<1>(a[i], a[i + 2]);
+      rows[i + 2] = Unpack<0>(a[i + 1], a[i + 3]);
+      rows[i + 3] = Unpack<1>(a[i + 1], a[i + 3]);
+    }
+    // rows[4 b + c], half q, now holds column 4 q + c of rows 4 b to 4 b + 3.
+#pragma GCC unroll 4
+    for (int c = 0; c < 4; ++c) {
+      a[c] = _mm256_permute2f128_ps(rows[c], rows[4 + c], 0x20);
+      a[4 + c] = _mm256_permute2f128_ps(rows[c], rows[4 + c], 0x31);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) rows[i] = a[i];
+  }
+
+ private:
+  template <int kHigh>
+  SOFTLOOKUP_INLINE static Float Unpack(Float a, Float b) {
+    const __m256d x = _mm256_castps_pd(a);
+    const __m256d y = _mm256_castps_pd(b);
+    return _mm256_castpd_ps(kHigh ? _mm256_unpackhi_pd(x, y)
+                                  : _mm256_unpacklo_pd(x, y));
+  }
+  SOFTLOOKUP_INLINE static __m256i FirstLanes(int n) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n),
+                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  }
+};
+
+}  // namespace softlookup::kernels
+
+#endif  // SOFTLOOKUP_ATTENTION_KERNELS_SIMD_AVX2_H_

@@ -1,0 +1,137 @@
+// Sixteen float lanes by AVX-512 (F, DQ, VL), for translation units compiled
+// with -mavx512f -mavx512dq -mavx512vl -mfma.
+//
+// The three simd_*.h headers offer the same operations under the same names,
+// as static members of a struct, so that a kernel is a template over it. Every
+// operation is one IEEE operation per lane: the same bits whatever the width.
+#ifndef SOFTLOOKUP_ATTENTION_KERNELS_SIMD_AVX512_H_
+#define SOFTLOOKUP_ATTENTION_KERNELS_SIMD_AVX512_H_
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "attention/kernels/always_inline.h"
+
+namespace softlookup::kernels {
+
+struct SimdAvx512 {
+  static constexpr int kLanes = 16;
+  // Rows of the micro-kernels beside 3, 2 and 1 vectors: up to 24 of the 32
+  // registers hold sums.
+  static constexpr int kRowsBeside3 = 8;
+  static constexpr int kRowsBeside2 = 8;
+  static constexpr int kRowsBeside1 = 8;
+  using Float = __m512;
+  using Int = __m512i;
+  using Mask = __mmask16;
+
+  SOFTLOOKUP_INLINE static Float Zero() { return _mm512_setzero_ps(); }
+  SOFTLOOKUP_INLINE static Float Set(float x) { return _mm512_set1_ps(x); }
+  SOFTLOOKUP_INLINE static Float Load(const float* p) {
+    return _mm512_loadu_ps(p);
+  }
+  SOFTLOOKUP_INLINE static void Store(float* p, Float v) {
+    _mm512_storeu_ps(p, v);
+  }
+  // The first n lanes, 0 <= n <= kLanes; the others are zero and unread.
+  SOFTLOOKUP_INLINE static Float LoadFirst(const float* p, int n) {
+    return _mm512_maskz_loadu_ps(FirstLanes(n), p);
+  }
+  SOFTLOOKUP_INLINE static void StoreFirst(float* p, Float v, int n) {
+    _mm512_mask_storeu_ps(p, FirstLanes(n), v);
+  }
+  SOFTLOOKUP_INLINE static Float Broadcast(const float* p) {
+    return _mm512_set1_ps(*p);
+  }
+
+  SOFTLOOKUP_INLINE static Float Add(Float a, Float b) {
+    return _mm512_add_ps(a, b);
+  }
+  SOFTLOOKUP_INLINE static Float Sub(Float a, Float b) {
+    return _mm512_sub_ps(a, b);
+  }
+  SOFTLOOKUP_INLINE static Float Mul(Float a, Float b) {
+    return _mm512_mul_ps(a, b);
+  }
+  SOFTLOOKUP_INLINE static Float Div(Float a, Float b) {
+    return _mm512_div_ps(a, b);
+  }
+  // a b + c, rounded once.
+  SOFTLOOKUP_INLINE static Float Fma(Float a, Float b, Float c) {
+    return _mm512_fmadd_ps(a, b, c);
+  }
+  // a > b ? a : b, so b where either is NaN.
+  SOFTLOOKUP_INLINE static Float Max(Float a, Float b) {
+    return _mm512_max_ps(a, b);
+  }
+
+  // Comparisons are false where either side is NaN.
+  SOFTLOOKUP_INLINE static Mask Less(Float a, Float b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
+  }
+  SOFTLOOKUP_INLINE static bool AnyNotOne(Float v) {
+    return _mm512_cmp_ps_mask(v, Set(1.0f), _CMP_NEQ_UQ) != 0;
+  }
+  SOFTLOOKUP_INLINE static bool Any(Mask m) { return m != 0; }
+  SOFTLOOKUP_INLINE static Float Select(Mask m, Float yes, Float no) {
+    return _mm512_mask_blend_ps(m, no, yes);
+  }
+
+  // The bits of each lane plus n << 23, where n are the low bits of `z`: the
+  // exponent addition at the end of an exp2.
+  SOFTLOOKUP_INLINE static Float AddExponent(Float v, Float z) {
+    return _mm512_castsi512_ps(_mm512_add_epi32(
+        _mm512_castps_si512(v), _mm512_slli_epi32(_mm512_castps_si512(z), 23)));
+  }
+
+  // rows[r] lane c becomes rows[c] lane r.
+  SOFTLOOKUP_INLINE static void Transpose(Float* rows) {
+    Float a[16];
+    // Pairs of rows, then of pairs, by floats within 128-bit quarters.
+#pragma GCC unroll 8
+    for (int i = 0; i < 16; i += 2) {
+      a[i] = _mm512_unpacklo_ps(rows[i], rows[i + 1]);
+      a[i + 1] = _mm512_unpackhi_ps(rows[i], rows[i + 1]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 16; i += 4) {
+      rows[i] = Unpack<0>(a[i], a[i + 2]);
+      rows[i + 1] = Unpack<1>(a[i], a[i + 2]);
+      rows[i + 2] = Unpack<0>(a[i + 1], a[i + 3]);
+      rows[i + 3] = Unpack<1>(a[i + 1], a[i + 3]);
+    }
+    // rows[4 b + c], quarter q, now holds column 4 q + c of rows 4 b to
+    // 4 b + 3. Two rounds exchange b and q.
+#pragma GCC unroll 4
+    for (int c = 0; c < 4; ++c) {
+      const Float even01 = _mm512_shuffle_f32x4(rows[c], rows[4 + c], 0x88);
+      const Float odd01 = _mm512_shuffle_f32x4(rows[c], rows[4 + c], 0xDD);
+      const Float even23 =
+          _mm512_shuffle_f32x4(rows[8 + c], rows[12 + c], 0x88);
+      const Float odd23 = _mm512_shuffle_f32x4(rows[8 + c], rows[12 + c], 0xDD);
+      a[c] = _mm512_shuffle_f32x4(even01, even23, 0x88);
+      a[4 + c] = _mm512_shuffle_f32x4(odd01, odd23, 0x88);
+      a[8 + c] = _mm512_shuffle_f32x4(even01, even23, 0xDD);
+      a[12 + c] = _mm512_shuffle_f32x4(odd01, odd23, 0xDD);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; ++i) rows[i] = a[i];
+  }
+
+ private:
+  template <int kHigh>
+  SOFTLOOKUP_INLINE static Float Unpack(Float a, Float b) {
+    const __m512d x = _mm512_castps_pd(a);
+    const __m512d y = _mm512_castps_pd(b);
+    return _mm512_castpd_ps(kHigh ? _mm512_unpackhi_pd(x, y)
+                                  : _mm512_unpacklo_pd(x, y));
+  }
+  SOFTLOOKUP_INLINE static __mmask16 FirstLanes(int n) {
+    return static_cast<__mmask16>((1u << n) - 1);
+  }
+};
+
+}  // namespace softlookup::kernels
+
+#endif  // SOFTLOOKUP_ATTENTION_KERNELS_SIMD_AVX512_H_

@@ -1,0 +1,128 @@
+// Eight float lanes in plain C++, for any processor: correct rather than
+// fast. See simd_avx512.h for what the operations mean.
+#ifndef SOFTLOOKUP_ATTENTION_KERNELS_SIMD_PORTABLE_H_
+#define SOFTLOOKUP_ATTENTION_KERNELS_SIMD_PORTABLE_H_
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "attention/kernels/always_inline.h"
+
+namespace softlookup::kernels {
+
+struct SimdPortable {
+  static constexpr int kLanes = 8;
+  static constexpr int kRowsBeside3 = 2;
+  static constexpr int kRowsBeside2 = 2;
+  static constexpr int kRowsBeside1 = 2;
+  struct Float {
+    float lane[kLanes];
+  };
+  struct Mask {
+    bool lane[kLanes];
+  };
+
+  SOFTLOOKUP_INLINE static Float Zero() { return Set(0.0f); }
+  SOFTLOOKUP_INLINE static Float Set(float x) {
+    Float v;
+    for (float& lane : v.lane) lane = x;
+    return v;
+  }
+  SOFTLOOKUP_INLINE static Float Load(const float* p) {
+    Float v;
+    std::memcpy(v.lane, p, sizeof(v.lane));
+    return v;
+  }
+  SOFTLOOKUP_INLINE static void Store(float* p, Float v) {
+    std::memcpy(p, v.lane, sizeof(v.lane));
+  }
+  SOFTLOOKUP_INLINE static Float LoadFirst(const float* p, int n) {
+    Float v = Zero();
+    for (int i = 0; i < n; ++i) v.lane[i] = p[i];
+    return v;
+  }
+  SOFTLOOKUP_INLINE static void StoreFirst(float* p, Float v, int n) {
+    for (int i = 0; i < n; ++i) p[i] = v.lane[i];
+  }
+  SOFTLOOKUP_INLINE static Float Broadcast(const float* p) { return Set(*p); }
+
+  SOFTLOOKUP_INLINE static Float Add(Float a, Float b) {
+    return Map(a, b, [](float x, float y) { return x + y; });
+  }
+  SOFTLOOKUP_INLINE static Float Sub(Float a, Float b) {
+    return Map(a, b, [](float x, float y) { return x - y; });
+  }
+  SOFTLOOKUP_INLINE static Float Mul(Float a, Float b) {
+    return Map(a, b, [](float x, float y) { return x * y; });
+  }
+  SOFTLOOKUP_INLINE static Float Div(Float a, Float b) {
+    return Map(a, b, [](float x, float y) { return x / y; });
+  }
+  SOFTLOOKUP_INLINE static Float Fma(Float a, Float b, Float c) {
+    for (int i = 0; i < kLanes; ++i) {
+      c.lane[i] = std::fma(a.lane[i], b.lane[i], c.lane[i]);
+    }
+    return c;
+  }
+  SOFTLOOKUP_INLINE static Float Max(Float a, Float b) {
+    return Map(a, b, [](float x, float y) { return x > y ? x : y; });
+  }
+
+  SOFTLOOKUP_INLINE static Mask Less(Float a, Float b) {
+    Mask m;
+    for (int i = 0; i < kLanes; ++i) m.lane[i] = a.lane[i] < b.lane[i];
+    return m;
+  }
+  SOFTLOOKUP_INLINE static bool AnyNotOne(Float v) {
+    bool any = false;
+    for (const float lane : v.lane) any = any || lane != 1.0f;
+    return any;
+  }
+  SOFTLOOKUP_INLINE static bool Any(Mask m) {
+    bool any = false;
+    for (const bool lane : m.lane) any = any || lane;
+    return any;
+  }
+  SOFTLOOKUP_INLINE static Float Select(Mask m, Float yes, Float no) {
+    for (int i = 0; i < kLanes; ++i) {
+      if (m.lane[i]) no.lane[i] = yes.lane[i];
+    }
+    return no;
+  }
+
+  SOFTLOOKUP_INLINE static Float AddExponent(Float v, Float z) {
+    for (int i = 0; i < kLanes; ++i) {
+      uint32_t value;
+      uint32_t exponent;
+      std::memcpy(&value, &v.lane[i], sizeof(value));
+      std::memcpy(&exponent, &z.lane[i], sizeof(exponent));
+      value += exponent << 23;
+      std::memcpy(&v.lane[i], &value, sizeof(value));
+    }
+    return v;
+  }
+
+  SOFTLOOKUP_INLINE static void Transpose(Float* rows) {
+    for (int r = 0; r < kLanes; ++r) {
+      for (int c = 0; c < r; ++c) {
+        const float swapped = rows[r].lane[c];
+        rows[r].lane[c] = rows[c].lane[r];
+        rows[c].lane[r] = swapped;
+      }
+    }
+  }
+
+ private:
+  template <typename Operation>
+  SOFTLOOKUP_INLINE static Float Map(Float a, Float b, Operation operation) {
+    for (int i = 0; i < kLanes; ++i) {
+      a.lane[i] = operation(a.lane[i], b.lane[i]);
+    }
+    return a;
+  }
+};
+
+}  // namespace softlookup::kernels
+
+#endif  // SOFTLOOKUP_ATTENTION_KERNELS_SIMD_PORTABLE_H_

@@ -1,0 +1,112 @@
+#include "base/thread_pool.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+
+namespace softlookup {
+namespace {
+
+// How often to look for new work, or for the end of a loop, before giving the
+// processor away. Loops inside one training step follow each other within
+// microseconds; a sleeping thread takes tens of them to wake.
+constexpr int kSpins = 2000;
+
+thread_local bool inside_loop = false;
+
+void Pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+int AvailableProcessors() {
+  cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof(allowed), &allowed) == 0) {
+    return std::clamp(CPU_COUNT(&allowed), 1, static_cast<int>(kMaxThreads));
+  }
+  return 1;
+}
+
+absl::Status CheckThreads(int64_t threads) {
+  if (threads < 1 || threads > kMaxThreads) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("threads is ", threads, "; allowed: 1 to ", kMaxThreads));
+  }
+  return absl::OkStatus();
+}
+
+ThreadPool::ThreadPool(int threads) {
+  SOFTLOOKUP_CHECK(CheckThreads(threads).ok(), "a valid number of threads");
+  for (int i = 1; i < threads; ++i) {
+    workers_.emplace_back([this] { Work(); });
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadPool::RunTasks() {
+  inside_loop = true;
+  for (int64_t task; (task = next_.fetch_add(1)) < count_;) (*body_)(task);
+  inside_loop = false;
+}
+
+void ThreadPool::Work() {
+  uint64_t seen = 0;
+  while (true) {
+    for (int spin = 0; spin < kSpins; ++spin) {
+      if (generation_.load() != seen || stop_.load()) break;
+      Pause();
+    }
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      wake_.wait(lock, [&] { return stop_ || generation_ != seen; });
+      if (stop_) return;
+      seen = generation_;
+    }
+    RunTasks();
+    running_.fetch_sub(1);
+  }
+}
+
+void ThreadPool::ParallelFor(int64_t count,
+                             const std::function<void(int64_t)>& body) {
+  std::unique_lock<std::mutex> loop(loop_mutex_, std::defer_lock);
+  if (count <= 1 || workers_.empty() || inside_loop || !loop.try_lock()) {
+    for (int64_t task = 0; task < count; ++task) body(task);
+    return;
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    body_ = &body;
+    count_ = count;
+    next_ = 0;
+    running_ = static_cast<int>(workers_.size());
+    ++generation_;
+  }
+  wake_.notify_all();
+  RunTasks();
+  // Every worker passes through the loop, so that none still reads this one's
+  // state when the next begins.
+  for (int spin = 0; running_.load() != 0; ++spin) {
+    if (spin < kSpins) {
+      Pause();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+}
+
+}  // namespace softlookup

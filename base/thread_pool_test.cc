@@ -1,0 +1,85 @@
+#include "base/thread_pool.h"
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace softlookup {
+namespace {
+
+TEST(ThreadPoolTest, RunsEveryTaskOnce) {
+  for (const int threads : {1, 2, 3, 8}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.threads(), threads);
+    for (const int64_t count : {0, 1, 2, 7, 1000}) {
+      std::vector<std::atomic<int>> runs(count);
+      pool.ParallelFor(count, [&](int64_t task) { ++runs[task]; });
+      for (int64_t task = 0; task < count; ++task) {
+        ASSERT_EQ(runs[task], 1) << threads << " threads, task " << task;
+      }
+    }
+  }
+}
+
+TEST(ThreadPoolTest, ReturnsOnlyWhenAllTasksHaveFinished) {
+  ThreadPool pool(4);
+  for (int loop = 0; loop < 500; ++loop) {
+    std::vector<int> written(64, 0);  // not atomic: the loop's end orders it
+    pool.ParallelFor(64, [&](int64_t task) { written[task] = loop + 1; });
+    for (const int value : written) ASSERT_EQ(value, loop + 1);
+  }
+}
+
+TEST(ThreadPoolTest, ALoopInsideATaskRunsThere) {
+  ThreadPool pool(3);
+  std::vector<std::atomic<int>> runs(12 * 5);
+  pool.ParallelFor(12, [&](int64_t outer) {
+    const std::thread::id here = std::this_thread::get_id();
+    pool.ParallelFor(5, [&](int64_t inner) {
+      EXPECT_EQ(std::this_thread::get_id(), here);
+      ++runs[outer * 5 + inner];
+    });
+  });
+  for (const auto& run : runs) EXPECT_EQ(run, 1);
+}
+
+TEST(ThreadPoolTest, LoopsOfSeveralCallersDoNotMix) {
+  ThreadPool pool(2);
+  std::vector<std::thread> callers;
+  std::atomic<int64_t> sum{0};
+  for (int caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([&] {
+      for (int loop = 0; loop < 200; ++loop) {
+        pool.ParallelFor(10, [&](int64_t task) { sum += task; });
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(sum, 4 * 200 * 45);
+}
+
+TEST(ThreadPoolTest, UsesSeveralThreads) {
+  ThreadPool pool(2);
+  // Two tasks that each wait for the other can only end on two threads.
+  std::atomic<int> arrived{0};
+  pool.ParallelFor(2, [&](int64_t) {
+    ++arrived;
+    while (arrived < 2) std::this_thread::yield();
+  });
+  EXPECT_EQ(arrived, 2);
+}
+
+TEST(ThreadPoolTest, ChecksTheNumberOfThreads) {
+  EXPECT_TRUE(CheckThreads(1).ok());
+  EXPECT_TRUE(CheckThreads(1024).ok());
+  EXPECT_EQ(CheckThreads(0).message(), "threads is 0; allowed: 1 to 1024");
+  EXPECT_EQ(CheckThreads(10000).message(),
+            "threads is 10000; allowed: 1 to 1024");
+  EXPECT_GE(AvailableProcessors(), 1);
+}
+
+}  // namespace
+}  // namespace softlookup
