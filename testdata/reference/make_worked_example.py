@@ -63,7 +63,8 @@ def fused_gradients(query, key, value, causal, loss):
     }
 
 
-def main():
+def worked_example():
+    """{"provenance": ..., "values": ...} from the PyTorch that is installed."""
     query = torch.tensor([[1, 0], [0, 1], [1, 1]], dtype=torch.float64)
     key = query.clone()
     value = torch.tensor([[1, 0], [0, 2], [3, 3]], dtype=torch.float64)
@@ -99,7 +100,11 @@ def main():
         "dtype": "float64",
         "what": "the worked example of the chapter's section 3, forward and backward",
     }
-    json.dump({"provenance": provenance, "values": values}, sys.stdout, indent=1)
+    return {"provenance": provenance, "values": values}
+
+
+def main():
+    json.dump(worked_example(), sys.stdout, indent=1)
     sys.stdout.write("\n")
 
 
