@@ -99,6 +99,8 @@ TEST(LinearAlgebra, NamesWhatIsWrong) {
               "matrix has shape [0, 2]" + allowed);
   ExpectError(Eigenvalues(rectangle.view()).status(),
               "matrix has shape [2, 3]; allowed: a square matrix");
+  ExpectError(Eigenvalues(rectangle.view().Transpose(0, 1)).status(),
+              "matrix has shape [3, 2]; allowed: a square matrix");
   rectangle(1, 2) = std::numeric_limits<double>::quiet_NaN();
   ExpectError(SingularValues(rectangle.view()).status(),
               "matrix[1, 2] is nan; allowed: finite numbers");
