@@ -33,7 +33,15 @@ ABSL_FLAG(std::string, fully_masked, "zero",
 ABSL_FLAG(bool, weights, false, "Also write weights, [B,H,Tq,Tk].");
 ABSL_FLAG(std::string, precision, "float64",
           "Arithmetic and output: float64 or float32.");
-ABSL_FLAG(std::string, backend, "reference", "Implementation: reference.");
+ABSL_FLAG(std::string, backend, "reference",
+          "Implementation: reference, or simd for precision float32: blocked, "
+          "threaded, no weights.");
+ABSL_FLAG(std::string, isa, "auto",
+          "Instruction set of simd: auto, portable, avx2 or avx512. The result "
+          "is the same to the bit.");
+ABSL_FLAG(std::string, threads, "",
+          "Threads of simd, 1 to 1024; empty: one per processor. The result is "
+          "the same to the bit.");
 
 namespace softlookup {
 namespace {
@@ -48,6 +56,8 @@ absl::Status Run() {
   flags.weights = absl::GetFlag(FLAGS_weights);
   flags.precision = absl::GetFlag(FLAGS_precision);
   flags.backend = absl::GetFlag(FLAGS_backend);
+  flags.isa = absl::GetFlag(FLAGS_isa);
+  flags.threads = absl::GetFlag(FLAGS_threads);
   SOFTLOOKUP_ASSIGN_OR_RETURN(const AttendRequest request,
                               ParseAttendFlags(flags));
   SOFTLOOKUP_ASSIGN_OR_RETURN(const SafetensorsFile file,

@@ -115,7 +115,7 @@ int64_t Elements(const StoredTensor* stored) {
 template <typename T>
 absl::StatusOr<AttendInput<T>> AttendInput<T>::Load(
     const SafetensorsFile& file, const AttendRequest& request,
-    int64_t scratch_per_score) {
+    const std::function<int64_t(const AttentionSizes&)>& scratch_bytes) {
   SOFTLOOKUP_RETURN_IF_ERROR(CheckNames(file));
   SOFTLOOKUP_RETURN_IF_ERROR(CheckDtypes(file));
   const StoredTensor& query = *file.Find("query");
@@ -158,7 +158,7 @@ absl::StatusOr<AttendInput<T>> AttendInput<T>::Load(
   memory.mask_elements = Elements(mask);
   memory.weights = request.options.weights;
   memory.backward = output_gradient != nullptr;
-  memory.scratch_bytes_per_score = scratch_per_score;
+  memory.scratch_bytes = scratch_bytes(input.sizes_);
   SOFTLOOKUP_RETURN_IF_ERROR(
       CheckMemory(absl::StrCat("attention with scores [B, H, Tq, Tk] = ",
                                ShapeString(input.sizes_.ScoreShape())),

@@ -11,12 +11,13 @@
 //
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(
 //       const AttendInput<double> input,
-//       AttendInput<double>::Load(file, request, /*scratch_per_score=*/40));
+//       AttendInput<double>::Load(file, request, scratch_bytes));
 //   auto outputs = AttentionForward(input.inputs(), request.options);
 #ifndef SOFTLOOKUP_ATTENTION_ATTEND_INPUT_H_
 #define SOFTLOOKUP_ATTENTION_ATTEND_INPUT_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "absl/status/statusor.h"
@@ -35,11 +36,11 @@ class AttendInput {
   // Checks everything before it converts anything: InvalidArgument for a
   // missing or an unknown tensor, an element type that is not allowed, shapes
   // or options that CheckAttention or CheckAttentionBackward refuses, and for
-  // sizes that need more memory than there is, with the bytes. A backend needs
-  // `scratch_per_score` bytes for each element of one head's scores.
-  static absl::StatusOr<AttendInput> Load(const SafetensorsFile& file,
-                                          const AttendRequest& request,
-                                          int64_t scratch_per_score);
+  // sizes that need more memory than there is, with the bytes. The backend's
+  // own part of them is scratch_bytes(sizes).
+  static absl::StatusOr<AttendInput> Load(
+      const SafetensorsFile& file, const AttendRequest& request,
+      const std::function<int64_t(const AttentionSizes&)>& scratch_bytes);
 
   const AttentionSizes& sizes() const { return sizes_; }
   // Views of this object's tensors, which must outlive them.

@@ -16,7 +16,9 @@
 namespace softlookup {
 namespace {
 
-constexpr int64_t kScratch = 40;
+int64_t Scratch(const AttentionSizes& sizes) {
+  return 40 * sizes.queries * sizes.keys;
+}
 
 // B 2, H 2, Hkv 1, Tq 1, Tk 3, D 1, Dv 2.
 SafetensorsFile Valid() {
@@ -37,7 +39,7 @@ SafetensorsFile With(StoredTensor tensor) {
 std::string Error(const SafetensorsFile& file,
                   const AttendRequest& request = {}) {
   const absl::Status status =
-      AttendInput<double>::Load(file, request, kScratch).status();
+      AttendInput<double>::Load(file, request, Scratch).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   return std::string(status.message());
 }
@@ -57,7 +59,7 @@ TEST(AttendInputTest, HoldsWhatTheFileHolds) {
   AttendRequest request;
   request.causal = CausalAlignment::kTopLeft;
   absl::StatusOr<AttendInput<double>> loaded =
-      AttendInput<double>::Load(file, request, kScratch);
+      AttendInput<double>::Load(file, request, Scratch);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   // It owns what it holds.
   file.tensors.clear();
@@ -79,7 +81,7 @@ TEST(AttendInputTest, HoldsWhatTheFileHolds) {
 
 TEST(AttendInputTest, OptionalTensorsMayBeAbsent) {
   const absl::StatusOr<AttendInput<float>> input =
-      AttendInput<float>::Load(Valid(), {}, kScratch);
+      AttendInput<float>::Load(Valid(), {}, Scratch);
   ASSERT_TRUE(input.ok()) << input.status();
   const AttentionInputs<float> inputs = input->inputs();
   EXPECT_FALSE(inputs.bias.has_value());
@@ -121,21 +123,24 @@ TEST(AttendInputTest, RefusesOptionsThatTheTensorsDoNotAllow) {
   const SafetensorsFile file =
       With(StoreTensor("output_gradient", Tensor<double>({2, 2, 1, 2})));
   EXPECT_TRUE(absl::StrContains(Error(file, request), "has no gradient"));
-  EXPECT_TRUE(AttendInput<double>::Load(Valid(), request, kScratch).ok());
+  EXPECT_TRUE(AttendInput<double>::Load(Valid(), request, Scratch).ok());
 }
 
 // Each part of what is counted, by the number in the refusal.
 TEST(AttendInputTest, CountsTheMemory) {
-  // Scratch that is too much by itself: [Tq, Tk] = [1, 3] scores.
-  const int64_t scratch = UsableMemory();
-  const auto needed = [scratch](const SafetensorsFile& file,
-                                const AttendRequest& request = {}) {
+  // Scratch that is too much by itself.
+  const int64_t most = UsableMemory();
+  const auto scratch = [most](const AttentionSizes& sizes) {
+    return most * sizes.queries * sizes.keys;
+  };
+  const auto needed = [scratch, most](const SafetensorsFile& file,
+                                      const AttendRequest& request = {}) {
     const std::string message(
         AttendInput<double>::Load(file, request, scratch).status().message());
     const std::string prefix =
         "attention with scores [B, H, Tq, Tk] = [2, 2, 1, 3] needs ";
     EXPECT_EQ(message.substr(0, prefix.size()), prefix);
-    return std::stoll(message.substr(prefix.size())) - 3 * scratch;
+    return std::stoll(message.substr(prefix.size())) - 3 * most;
   };
   // The file: 4 doubles, 6 floats, 12 doubles. The tensors as doubles: query 4,
   // key 6, value 12, output 8, log-sum-exp 4.
@@ -155,7 +160,7 @@ TEST(AttendInputTest, CountsTheMemory) {
   const std::string message(
       AttendInput<float>::Load(Valid(), {}, scratch).status().message());
   EXPECT_TRUE(absl::StrContains(
-      message, absl::StrCat("needs ", 152 + 4 * 34 + 3 * scratch, " bytes")))
+      message, absl::StrCat("needs ", 152 + 4 * 34 + 3 * most, " bytes")))
       << message;
 }
 

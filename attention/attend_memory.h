@@ -22,8 +22,7 @@ struct AttendMemory {
   int64_t mask_elements = 0;
   bool weights = false;   // P is returned
   bool backward = false;  // an output gradient is there, gradients are returned
-  // Held at a time for each element of one head's scores, [Tq, Tk].
-  int64_t scratch_bytes_per_score = 0;
+  int64_t scratch_bytes = 0;  // the backend's, AttentionBackend
 };
 
 // The bytes held at the peak: file, converted inputs, outputs, gradients and

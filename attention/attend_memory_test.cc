@@ -36,8 +36,7 @@ TEST(AttendBytesTest, EachPartAddsItsOwn) {
   EXPECT_EQ(AttendBytes(kSizes, {.bias_elements = 17}), plain + 8 * 17);
   EXPECT_EQ(AttendBytes(kSizes, {.mask_elements = 19}), plain + 19);
   EXPECT_EQ(AttendBytes(kSizes, {.weights = true}), plain + 8 * kWeights);
-  EXPECT_EQ(AttendBytes(kSizes, {.scratch_bytes_per_score = 40}),
-            plain + 40 * 5 * 7);
+  EXPECT_EQ(AttendBytes(kSizes, {.scratch_bytes = 23}), plain + 23);
   EXPECT_EQ(AttendBytes(kSizes, {.bias_elements = 17, .backward = true}),
             plain + 8 * (17 + kOutput + kQuery + kKey + kValue + 17));
 }
@@ -47,7 +46,7 @@ TEST(AttendBytesTest, SaturatesInsteadOfOverflowing) {
   AttentionSizes sizes = kSizes;
   sizes.queries = sizes.keys = int64_t{1} << 40;
   EXPECT_EQ(AttendBytes(sizes, {.weights = true}), kMax);
-  EXPECT_EQ(AttendBytes(sizes, {.scratch_bytes_per_score = 40}), kMax);
+  EXPECT_EQ(AttendBytes(kSizes, {.scratch_bytes = kMax}), kMax);
   EXPECT_EQ(AttendBytes(kSizes, {.file_bytes = kMax}), kMax);
   EXPECT_EQ(AttendBytes(kSizes, {.bias_elements = kMax}), kMax);
 }

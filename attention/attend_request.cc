@@ -9,6 +9,7 @@
 #include "attention/attention_backend.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "base/thread_pool.h"
 
 namespace softlookup {
 namespace {
@@ -53,10 +54,46 @@ absl::StatusOr<double> ParseScale(const std::string& text,
   return scale;
 }
 
-absl::Status CheckBackend(const std::string& name, Precision precision) {
-  return precision == Precision::kFloat32
-             ? FindAttentionBackend<float>(name).status()
-             : FindAttentionBackend<double>(name).status();
+absl::StatusOr<int> ParseThreads(const std::string& text) {
+  if (text.empty()) return AvailableProcessors();
+  int threads;
+  if (!absl::SimpleAtoi(text, &threads) || !CheckThreads(threads).ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("flag --threads is \"", text, "\"; allowed: 1 to ",
+                     kMaxThreads, ", or nothing for all processors"));
+  }
+  return threads;
+}
+
+// What the chosen backend does, out of what is asked.
+template <typename T>
+absl::Status ParseBackend(const AttendFlags& flags, AttendRequest& request) {
+  const absl::StatusOr<const AttentionBackend<T>*> backend =
+      FindAttentionBackend<T>(flags.backend);
+  if (!backend.ok()) return FlagError(backend.status());
+  request.backend = flags.backend;
+  if (flags.weights && !(*backend)->has_weights) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("flag --weights with --backend=", flags.backend,
+                     ", which never forms them; allowed: "
+                     "--backend=reference"));
+  }
+  if ((*backend)->has_run_options) {
+    const auto set = kernels::ParseInstructionSet(flags.isa);
+    if (!set.ok()) return FlagError(set.status());
+    request.instruction_set = *set;
+    SOFTLOOKUP_ASSIGN_OR_RETURN(request.threads, ParseThreads(flags.threads));
+    return absl::OkStatus();
+  }
+  for (const auto& [name, is_default] :
+       {std::pair("isa", flags.isa == AttendFlags().isa),
+        std::pair("threads", flags.threads == AttendFlags().threads)}) {
+    if (is_default) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("flag --", name, " with --backend=", flags.backend,
+                     ", which has one way to run; allowed: --backend=simd"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -84,9 +121,9 @@ absl::StatusOr<AttendRequest> ParseAttendFlags(const AttendFlags& flags) {
     SOFTLOOKUP_ASSIGN_OR_RETURN(request.options.scale,
                                 ParseScale(flags.scale, request.precision));
   }
-  const absl::Status backend = CheckBackend(flags.backend, request.precision);
-  if (!backend.ok()) return FlagError(backend);
-  request.backend = flags.backend;
+  SOFTLOOKUP_RETURN_IF_ERROR(request.precision == Precision::kFloat32
+                                 ? ParseBackend<float>(flags, request)
+                                 : ParseBackend<double>(flags, request));
   return request;
 }
 

@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "attention/attention.h"
+#include "attention/kernels/instruction_set.h"
 #include "attention/mask.h"
 
 namespace softlookup {
@@ -33,6 +34,8 @@ struct AttendFlags {
   bool weights = false;
   std::string precision = "float64";
   std::string backend = "reference";
+  std::string isa = "auto";
+  std::string threads;  // a number; empty: the processors there are
 };
 
 struct AttendRequest {
@@ -42,10 +45,15 @@ struct AttendRequest {
   AttentionOptions options;
   Precision precision = Precision::kFloat64;
   std::string backend;
+  // For backends that have run options.
+  kernels::InstructionSet instruction_set = kernels::BestInstructionSet();
+  int threads = 1;
 };
 
-// InvalidArgument, naming the flag, for a missing path, an unknown word, and a
-// scale that is not a number or not finite in the precision asked for.
+// InvalidArgument, naming the flag, for a missing path, an unknown word, a
+// scale that is not a number or not finite in the precision asked for, an
+// instruction set that this processor lacks, a number of threads that no pool
+// has, and what the backend does not do.
 absl::StatusOr<AttendRequest> ParseAttendFlags(const AttendFlags& flags);
 
 }  // namespace softlookup

@@ -5,6 +5,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "attention/kernels/instruction_set.h"
+#include "base/thread_pool.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {
@@ -90,7 +92,53 @@ TEST(ParseAttendFlagsTest, ErrorsNameTheFlag) {
   flags.precision = "float32";
   EXPECT_EQ(Error(flags),
             "flag --backend is \"fast\"; allowed with precision float32: "
-            "reference");
+            "reference, simd");
+}
+
+TEST(ParseAttendFlagsTest, RunOptions) {
+  AttendFlags flags = Minimal();
+  flags.backend = "simd";
+  flags.precision = "float32";
+  absl::StatusOr<AttendRequest> request = ParseAttendFlags(flags);
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(request->instruction_set, kernels::BestInstructionSet());
+  EXPECT_EQ(request->threads, AvailableProcessors());
+  flags.isa = "portable";
+  flags.threads = "7";
+  request = ParseAttendFlags(flags);
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(request->instruction_set, kernels::InstructionSet::kPortable);
+  EXPECT_EQ(request->threads, 7);
+  flags.threads = "0";
+  EXPECT_EQ(Error(flags),
+            "flag --threads is \"0\"; allowed: 1 to 1024, or nothing for all "
+            "processors");
+  flags.threads = "10000";
+  EXPECT_EQ(Error(flags),
+            "flag --threads is \"10000\"; allowed: 1 to 1024, or nothing for "
+            "all processors");
+  flags.threads = "1";
+  flags.isa = "sse";
+  EXPECT_EQ(Error(flags),
+            "flag --isa is \"sse\"; allowed: auto, portable, avx2, avx512");
+  flags.isa = "auto";
+  flags.weights = true;
+  EXPECT_EQ(Error(flags),
+            "flag --weights with --backend=simd, which never forms them; "
+            "allowed: --backend=reference");
+}
+
+TEST(ParseAttendFlagsTest, TheReferenceHasOneWayToRun) {
+  AttendFlags flags = Minimal();
+  flags.threads = "1";
+  EXPECT_EQ(Error(flags),
+            "flag --threads with --backend=reference, which has one way to "
+            "run; allowed: --backend=simd");
+  flags = Minimal();
+  flags.isa = "avx2";
+  EXPECT_EQ(Error(flags),
+            "flag --isa with --backend=reference, which has one way to run; "
+            "allowed: --backend=simd");
 }
 
 TEST(ParseAttendFlagsTest, Scale) {

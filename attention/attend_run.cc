@@ -9,10 +9,13 @@
 #include "attention/attend_input.h"
 #include "attention/attention.h"
 #include "attention/attention_backend.h"
+#include "attention/kernels/instruction_set.h"
+#include "attention/kernels/kernel_options.h"
 #include "base/shape.h"
 #include "base/status.h"
 #include "base/stored_tensor.h"
 #include "base/strided_view.h"
+#include "base/thread_pool.h"
 
 namespace softlookup {
 namespace {
@@ -64,6 +67,15 @@ std::string Restrictions(const AttentionInputs<T>& inputs) {
   return text.empty() ? "none" : text;
 }
 
+// " (avx2, threads: 2)", or nothing where there is no choice.
+template <typename T>
+std::string RunDescription(const AttendRequest& request) {
+  if (!(*FindAttentionBackend<T>(request.backend))->has_run_options) return "";
+  return absl::StrCat(" (",
+                      kernels::InstructionSetName(request.instruction_set),
+                      ", threads: ", request.threads, ")");
+}
+
 template <typename T>
 std::string Summary(const AttendRequest& request,
                     const AttentionInputs<T>& inputs,
@@ -76,7 +88,7 @@ std::string Summary(const AttendRequest& request,
       "\nscale: ", AttentionScale(request.options, sizes.width),
       default_scale ? " (1 / sqrt(D))" : "",
       "\nmasks and bias: ", Restrictions(inputs),
-      "\nbackend: ", request.backend,
+      "\nbackend: ", request.backend, RunDescription<T>(request),
       ", precision: ", PrecisionName(request.precision),
       "\nfully masked rows: ", CountFullyMaskedRows(inputs, sizes), " of ",
       sizes.batch * sizes.query_heads * sizes.queries,
@@ -90,22 +102,30 @@ absl::StatusOr<AttendResult> Run(const AttendRequest& request,
                               FindAttentionBackend<T>(request.backend));
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       const AttendInput<T> input,
-      AttendInput<T>::Load(file, request, backend->scratch_bytes_per_score));
+      AttendInput<T>::Load(file, request, [&](const AttentionSizes& sizes) {
+        return backend->scratch_bytes(
+            sizes, file.Find("output_gradient") != nullptr, request.threads);
+      }));
   const AttentionInputs<T> inputs = input.inputs();
+  ThreadPool pool(request.threads);
+  const kernels::KernelOptions run = {request.instruction_set, &pool};
   AttendResult result;
   std::vector<StoredTensor>& tensors = result.file.tensors;
   SOFTLOOKUP_ASSIGN_OR_RETURN(AttentionOutputs<T> outputs,
-                              backend->forward(inputs, request.options));
+                              backend->forward(inputs, request.options, run));
+  std::optional<AttentionGradients<T>> computed;
+  if (input.output_gradient().has_value()) {
+    SOFTLOOKUP_ASSIGN_OR_RETURN(
+        computed, backend->backward(inputs, request.options, outputs,
+                                    input.output_gradient()->view(), run));
+  }
   tensors.push_back(StoreTensor("output", std::move(outputs.output)));
   tensors.push_back(StoreTensor("log_sum_exp", std::move(outputs.log_sum_exp)));
   if (outputs.weights.has_value()) {
     tensors.push_back(StoreTensor("weights", *std::move(outputs.weights)));
   }
-  if (input.output_gradient().has_value()) {
-    SOFTLOOKUP_ASSIGN_OR_RETURN(
-        AttentionGradients<T> gradients,
-        backend->backward(inputs, request.options,
-                          input.output_gradient()->view()));
+  if (computed.has_value()) {
+    AttentionGradients<T>& gradients = *computed;
     tensors.push_back(
         StoreTensor("query_gradient", std::move(gradients.query)));
     tensors.push_back(StoreTensor("key_gradient", std::move(gradients.key)));

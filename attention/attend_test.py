@@ -89,7 +89,27 @@ class BadInputTest(AttendTestCase):
             "reference", *paths, "--backend=cuda")
         self.expect_error(
             'flag --backend is ""; allowed with precision float32: '
-            "reference", *paths, "--backend=", "--precision=float32")
+            "reference, simd", *paths, "--backend=", "--precision=float32")
+        self.expect_error(
+            'flag --backend is "simd"; allowed with precision float64: '
+            "reference", *paths, "--backend=simd")
+        simd = [*paths, "--backend=simd", "--precision=float32"]
+        self.expect_error(
+            "flag --weights with --backend=simd, which never forms them; "
+            "allowed: --backend=reference", *simd, "--weights")
+        for threads in ["0", "-1", "10000", "many"]:
+            self.expect_error(
+                'flag --threads is "%s"; allowed: 1 to 1024, or nothing for '
+                "all processors" % threads, *simd, "--threads=" + threads)
+        self.expect_error(
+            "flag --threads with --backend=reference, which has one way to "
+            "run; allowed: --backend=simd", *paths, "--threads=2")
+        self.expect_error(
+            "flag --isa with --backend=reference, which has one way to run; "
+            "allowed: --backend=simd", *paths, "--isa=avx2")
+        self.expect_error(
+            'flag --isa is "sse"; allowed: auto, portable, avx2, avx512',
+            *simd, "--isa=sse")
         self.expect_error(
             'flag --weights: "many" is not a valid value (see --help)', *paths,
             "--weights=many")

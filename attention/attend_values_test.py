@@ -9,6 +9,7 @@ import unittest
 import numpy
 
 from attention.attend_testing import AttendTestCase, SEED, attention, small
+from base import safetensors_numpy
 
 
 def broadcast(random, shape):
@@ -77,6 +78,43 @@ class ValuesTest(AttendTestCase):
     def test_float32(self):
         self.check_drawn(SEED + 1, 200, numpy.float32, "--precision=float32",
                          unit=2.0**-24)
+
+    def test_simd(self):
+        random = numpy.random.default_rng(SEED + 2)
+        for case in range(200):
+            tensors, chosen = draw(random, numpy.float32)
+            flags = ["--precision=float32",
+                     *("--%s=%s" % option for option in chosen.items())]
+            outputs = self.attend(tensors, "--backend=simd", *flags)
+            expected = attention(tensors, **chosen)
+            del expected["weights"]
+            self.assertEqual(set(outputs), set(expected))
+            self.expect_close(outputs, expected, self.UNITS * 2.0**-24,
+                              "case %d, %s" % (case, chosen))
+
+    def test_simd_bytes_do_not_depend_on_how_it_runs(self):
+        random = numpy.random.default_rng(SEED + 3)
+        # Several tiles of queries and of keys.
+        shape = (2, 2, 150, 20)
+        tensors = {name: random.standard_normal(shape).astype(numpy.float32)
+                   for name in ["query", "key", "value", "output_gradient"]}
+        expected = None
+        for isa in ["portable", "avx2", "avx512", "auto"]:
+            for threads in [1, 2, 3, 16]:
+                safetensors_numpy.write(self.input, tensors)
+                result = self.run_program(
+                    "--input=" + self.input, "--output=" + self.output,
+                    "--backend=simd", "--precision=float32",
+                    "--causal=top_left", "--isa=" + isa,
+                    "--threads=%d" % threads)
+                if "which this processor lacks" in result.stderr:
+                    continue
+                self.assertEqual(result.stderr, "")
+                self.assertIn("threads: %d)" % threads, result.stdout)
+                with open(self.output, "rb") as file:
+                    content = file.read()
+                expected = expected or content
+                self.assertEqual(content, expected, (isa, threads))
 
     def test_outputs_that_were_asked_for(self):
         tensors = small()

@@ -1,5 +1,8 @@
 #include "attention/attention_backend.h"
 
+#include <cstdint>
+#include <limits>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "attention/attention.h"
@@ -29,12 +32,12 @@ TYPED_TEST(AttentionBackendTest, ReferenceRunsForwardAndBackward) {
   inputs.query = query.view();
   inputs.key = key.view();
   inputs.value = value.view();
-  const auto outputs = (*backend)->forward(inputs, {});
+  const auto outputs = (*backend)->forward(inputs, {}, {});
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_EQ(outputs->output.elements(), value.elements());
   EXPECT_EQ(outputs->log_sum_exp[0], 6);
   const auto gradients =
-      (*backend)->backward(inputs, {}, output_gradient.view());
+      (*backend)->backward(inputs, {}, *outputs, output_gradient.view(), {});
   ASSERT_TRUE(gradients.ok()) << gradients.status();
   EXPECT_EQ(gradients->value.elements(), output_gradient.elements());
   EXPECT_EQ(gradients->query[0], 0);
@@ -42,9 +45,15 @@ TYPED_TEST(AttentionBackendTest, ReferenceRunsForwardAndBackward) {
 
 // Weights and two matrices of a head's scores, and 16 bytes for a visible key.
 TYPED_TEST(AttentionBackendTest, ReferenceScratch) {
-  EXPECT_EQ(
-      (*FindAttentionBackend<TypeParam>("reference"))->scratch_bytes_per_score,
-      sizeof(TypeParam) == 8 ? 40 : 28);
+  AttentionSizes sizes;
+  sizes.queries = 5;
+  sizes.keys = 7;
+  const auto* backend = *FindAttentionBackend<TypeParam>("reference");
+  EXPECT_EQ(backend->scratch_bytes(sizes, true, 3),
+            (sizeof(TypeParam) == 8 ? 40 : 28) * 5 * 7);
+  sizes.queries = sizes.keys = int64_t{1} << 40;
+  EXPECT_EQ(backend->scratch_bytes(sizes, false, 1),
+            std::numeric_limits<int64_t>::max());
 }
 
 TEST(FindAttentionBackendTest, UnknownNamesAreRefusedWithTheKnownOnes) {
@@ -54,7 +63,7 @@ TEST(FindAttentionBackendTest, UnknownNamesAreRefusedWithTheKnownOnes) {
             "backend is \"fast\"; allowed with precision float64: reference");
   EXPECT_EQ(FindAttentionBackend<float>("Reference").status().message(),
             "backend is \"Reference\"; allowed with precision float32: "
-            "reference");
+            "reference, simd");
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "base/elementary.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/philox.h"
 #include "gtest/gtest.h"
 
@@ -359,19 +359,12 @@ TEST(ComplexElementary, NothingIsLostFarOut) {
 
 // --- the same bits everywhere ---
 
-uint64_t HashBits(uint64_t hash, uint64_t bits) {
-  for (int byte = 0; byte < 8; ++byte) {
-    hash = (hash ^ (bits >> (8 * byte) & 0xFF)) * 0x100000001b3;
-  }
-  return hash;
-}
-
-// The FNV-1a hash of a function's bits over 4,096 arguments, which are made
+// The hash of a function's bits over 4,096 arguments, which are made
 // from words by exact steps only.
 template <typename T>
 uint64_t HashOf(const std::function<T(T, T)>& function, uint32_t purpose) {
   Draws draws(purpose);
-  uint64_t hash = 0xcbf29ce484222325;
+  BitHash hash;
   for (int i = 0; i < 4096; ++i) {
     const auto next = [&draws] {
       const auto word = static_cast<int32_t>(draws.Word());
@@ -379,10 +372,10 @@ uint64_t HashOf(const std::function<T(T, T)>& function, uint32_t purpose) {
     };
     const T x = next();  // in [-32, 32)
     const T result = function(x, next());
-    EXPECT_FALSE(std::isnan(result)) << "a NaN's bits are not fixed";
-    hash = HashBits(hash, std::bit_cast<uint64_t>(static_cast<double>(result)));
+    EXPECT_FALSE(std::isnan(result));
+    hash.Add<double>({static_cast<double>(result)});
   }
-  return hash;
+  return hash.value();
 }
 
 struct Golden {

@@ -4,17 +4,15 @@
 
 #include "base/check.h"
 #include "base/elementary.h"
+#include "base/hash.h"
 
 namespace softlookup {
 namespace {
 
-// Fowler, Noll and Vo's 64-bit FNV-1a.
 uint64_t HashName(const std::string& name) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : name) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  }
-  return hash;
+  BitHash hash;
+  hash.AddBytes(name);
+  return hash.value();
 }
 
 std::array<uint32_t, 2> Halves(uint64_t value) {

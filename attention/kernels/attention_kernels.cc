@@ -12,8 +12,11 @@
 #include "attention/kernels/forward_kernel.h"
 #include "attention/kernels/head_mask.h"
 #include "attention/kernels/head_problem.h"
+#include "attention/kernels/kernel_options.h"
+#include "attention/kernels/kernel_run.h"
 #include "attention/kernels/kernel_table.h"
-#include "base/check.h"
+#include "attention/kernels/view_checks.h"
+#include "base/saturating.h"
 #include "base/status.h"
 #include "base/tensor.h"
 
@@ -27,31 +30,6 @@ using ConstView = StridedView<const float>;
 // property of the shape alone: the partial dQ of the ranges are added in
 // order, so the cut decides the last bits.
 constexpr int64_t kBackwardTasks = 8;
-
-const KernelTable& Table(InstructionSet set) {
-#if defined(__x86_64__)
-  if (set == InstructionSet::kAvx512) return kAvx512Kernels;
-  if (set == InstructionSet::kAvx2) return kAvx2Kernels;
-#endif
-  static_cast<void>(set);
-  return kPortableKernels;
-}
-
-void ParallelFor(const KernelOptions& run, int64_t count,
-                 const std::function<void(int64_t)>& body) {
-  if (run.pool != nullptr) {
-    run.pool->ParallelFor(count, body);
-  } else {
-    for (int64_t task = 0; task < count; ++task) body(task);
-  }
-}
-
-// One scratch per thread, kept for the next call.
-template <typename Scratch>
-Scratch& ThreadScratch() {
-  static thread_local const std::unique_ptr<Scratch> scratch(new Scratch);
-  return *scratch;
-}
 
 // A view whose last stride is 1: the view itself, or a copy that lives here.
 class RowContiguous {
@@ -76,62 +54,6 @@ absl::Status CheckWidth(absl::string_view name, int64_t width) {
   if (width <= kMaxWidth) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(name, " has width ", width, "; allowed: up to ", kMaxWidth));
-}
-
-template <typename T>
-absl::Status CheckAlignment(absl::string_view name,
-                            const StridedView<T>& view) {
-  if (reinterpret_cast<uintptr_t>(view.data()) % alignof(float) == 0) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " starts at an address that is not a multiple of ",
-                   alignof(float)));
-}
-
-absl::Status CheckTarget(absl::string_view name,
-                         const StridedView<float>& target,
-                         const Shape& expected) {
-  if (target.shape() != expected) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " has shape ", ShapeString(target.shape()),
-                     "; allowed: ", ShapeString(expected)));
-  }
-  const int last = target.rank() - 1;
-  if (target.dim(last) > 1 && target.stride(last) != 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, " has strides ", ShapeString(target.layout().strides),
-        "; allowed: a last stride of 1"));
-  }
-  return CheckAlignment(name, target);
-}
-
-// The addresses from the first to the last element of a view.
-struct AddressRange {
-  const float* first;
-  const float* last;
-};
-
-AddressRange Addresses(const ConstView& view) {
-  AddressRange range = {view.data(), view.data()};
-  for (int axis = 0; axis < view.rank(); ++axis) {
-    const int64_t reach = (view.dim(axis) - 1) * view.stride(axis);
-    (reach < 0 ? range.first : range.last) += reach;
-  }
-  return range;
-}
-
-absl::Status CheckApart(absl::string_view target_name, const ConstView& target,
-                        absl::string_view input_name, const ConstView& input) {
-  const AddressRange a = Addresses(target);
-  const AddressRange b = Addresses(input);
-  if (std::less<const float*>()(a.last, b.first) ||
-      std::less<const float*>()(b.last, a.first)) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(target_name, " overlaps ", input_name,
-                   " in memory; allowed: a target apart from every input"));
 }
 
 // The inputs as the kernels take them, and the problem of each head.
@@ -264,7 +186,27 @@ int64_t KeyRanges(const AttentionSizes& sizes) {
                              CeilDivide(sizes.keys, kKeyBlock));
 }
 
+// The copies of dQ beside the target itself.
+int64_t PartialQueries(const AttentionSizes& sizes) {
+  return KeyRanges(sizes) - 1;
+}
+
 }  // namespace
+
+int64_t AttentionScratchBytes(const AttentionSizes& sizes, bool backward,
+                              int threads) {
+  const int64_t per_thread = SaturatingProduct(
+      {threads, static_cast<int64_t>(backward ? sizeof(BackwardScratch)
+                                              : sizeof(ForwardScratch))});
+  if (!backward) return per_thread;
+  const int64_t rows =
+      SaturatingProduct({sizes.batch, sizes.query_heads, sizes.queries});
+  // Log-sum-exp and delta, and the copies of dQ.
+  return SaturatingSum(
+      {per_thread, SaturatingProduct({rows, 2, sizeof(float)}),
+       SaturatingProduct(
+           {rows, sizes.width, PartialQueries(sizes), sizeof(float)})});
+}
 
 absl::Status AttentionForwardInto(const AttentionInputs<float>& inputs,
                                   const AttentionOptions& options,
@@ -276,6 +218,8 @@ absl::Status AttentionForwardInto(const AttentionInputs<float>& inputs,
       CheckTarget("output", target.output, OutputShape(sizes)));
   SOFTLOOKUP_RETURN_IF_ERROR(
       CheckTarget("log_sum_exp", target.log_sum_exp, RowShape(sizes)));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckTargetsApart(
+      "output", target.output, "log_sum_exp", target.log_sum_exp));
   for (const auto& [name, input] :
        {std::pair<const char*, ConstView>("query", inputs.query),
         std::pair<const char*, ConstView>("key", inputs.key),
@@ -288,7 +232,7 @@ absl::Status AttentionForwardInto(const AttentionInputs<float>& inputs,
   const Problem problem(inputs, options, sizes);
   SOFTLOOKUP_RETURN_IF_ERROR(RefuseFullyMaskedRows(problem, options));
 
-  const KernelTable& kernels = Table(run.instruction_set);
+  const KernelTable& kernels = KernelsFor(run.instruction_set);
   const int64_t tiles = CeilDivide(sizes.queries, kQueryTile);
   const int64_t heads = sizes.batch * sizes.query_heads;
   ParallelFor(run, tiles * heads, [&](int64_t task) {
@@ -375,12 +319,18 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
       SOFTLOOKUP_RETURN_IF_ERROR(CheckApart(target_name, part, name, input));
     }
   }
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckTargetsApart("query gradient", target.query,
+                                               "key gradient", target.key));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckTargetsApart("query gradient", target.query,
+                                               "value gradient", target.value));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckTargetsApart("key gradient", target.key,
+                                               "value gradient", target.value));
   const Problem problem(inputs, options, sizes);
   SOFTLOOKUP_RETURN_IF_ERROR(RefuseFullyMaskedRows(problem, options));
   const RowContiguous output_rows(output);
   const RowContiguous gradient_rows(output_gradient);
   const Tensor<float> log_sum_exps = Copy(log_sum_exp);
-  const KernelTable& kernels = Table(run.instruction_set);
+  const KernelTable& kernels = KernelsFor(run.instruction_set);
   const int64_t group = sizes.query_heads / sizes.key_heads;
   const int64_t heads = sizes.batch * sizes.query_heads;
 
@@ -400,7 +350,7 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
   const int64_t ranges = KeyRanges(sizes);
   const int64_t range_keys =
       CeilDivide(CeilDivide(sizes.keys, ranges), kKeyTile) * kKeyTile;
-  Shape partial_shape = {ranges - 1};
+  Shape partial_shape = {PartialQueries(sizes)};
   partial_shape.insert(partial_shape.end(), inputs.query.shape().begin(),
                        inputs.query.shape().end());
   Tensor<float> partial(partial_shape);

@@ -15,27 +15,22 @@
 //                                  run));
 //
 // Widths D and Dv up to 256. The last stride of every tensor should be 1;
-// others are copied first. Memory: outputs, a scratch of fixed size per
-// thread, O(Tq) per head in the backward pass, and, where few heads must keep
-// many threads busy, at most 8 copies of dQ.
+// others are copied first. Memory beside inputs and outputs: a scratch of fixed
+// size per thread, O(Tq) per head in the backward pass, and, where few heads
+// must keep many threads busy, up to 7 copies of dQ.
 #ifndef SOFTLOOKUP_ATTENTION_KERNELS_ATTENTION_KERNELS_H_
 #define SOFTLOOKUP_ATTENTION_KERNELS_ATTENTION_KERNELS_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "attention/attention.h"
-#include "attention/kernels/instruction_set.h"
+#include "attention/kernels/kernel_options.h"
 #include "base/strided_view.h"
-#include "base/thread_pool.h"
 
 namespace softlookup::kernels {
-
-struct KernelOptions {
-  InstructionSet instruction_set = BestInstructionSet();
-  ThreadPool* pool = nullptr;  // null: the calling thread alone
-};
 
 // O = softmax(Q K^T scale + bias) V and the log-sum-exp of each row.
 // InvalidArgument as CheckAttention, for a width over 256, and for
@@ -75,6 +70,11 @@ absl::Status AttentionBackwardInto(
     const StridedView<const float>& log_sum_exp,
     const StridedView<const float>& output_gradient, const KernelOptions& run,
     const BackwardViews& target);
+
+// The most bytes held beside inputs and outputs, when the inputs' last strides
+// are 1.
+int64_t AttentionScratchBytes(const AttentionSizes& sizes, bool backward,
+                              int threads);
 
 }  // namespace softlookup::kernels
 

@@ -1,23 +1,27 @@
 #include "attention/kernels/attention_kernels.h"
 
 #include <cmath>
-#include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "attention/attention.h"
 #include "attention/kernels/instruction_set.h"
+#include "attention/kernels/kernel_test_util.h"
 #include "attention/random_attention.h"
 #include "attention/reference/attention_reference.h"
+#include "base/hash.h"
 #include "base/random.h"
 #include "base/tensor.h"
-#include "base/thread_pool.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {
 namespace {
+
+using kernels::BitDifference;
+using ::testing::HasSubstr;
 
 // A drawn problem rounded to float32, and the same numbers in float64.
 struct Pair {
@@ -95,24 +99,42 @@ void ExpectNear(const std::string& name, const Tensor<float>& ours,
   }
 }
 
-bool SameBits(const Tensor<float>& a, const Tensor<float>& b) {
-  if (a.shape() != b.shape()) return false;
-  for (int64_t i = 0; i < a.size(); ++i) {
-    if (std::isnan(a[i]) && std::isnan(b[i])) continue;
-    if (std::memcmp(&a[i], &b[i], sizeof(float)) != 0) return false;
-  }
-  return true;
-}
-
 void ExpectSameBits(const Everything& a, const Everything& b) {
-  EXPECT_TRUE(SameBits(a.outputs.output, b.outputs.output)) << "output";
-  EXPECT_TRUE(SameBits(a.outputs.log_sum_exp, b.outputs.log_sum_exp));
-  EXPECT_TRUE(SameBits(a.gradients.query, b.gradients.query)) << "query";
-  EXPECT_TRUE(SameBits(a.gradients.key, b.gradients.key)) << "key";
-  EXPECT_TRUE(SameBits(a.gradients.value, b.gradients.value)) << "value";
+  EXPECT_EQ(BitDifference(a.outputs.output, b.outputs.output), "");
+  EXPECT_EQ(BitDifference(a.outputs.log_sum_exp, b.outputs.log_sum_exp), "");
+  EXPECT_EQ(BitDifference(a.gradients.query, b.gradients.query), "");
+  EXPECT_EQ(BitDifference(a.gradients.key, b.gradients.key), "");
+  EXPECT_EQ(BitDifference(a.gradients.value, b.gradients.value), "");
   ASSERT_EQ(a.gradients.bias.has_value(), b.gradients.bias.has_value());
   if (a.gradients.bias.has_value()) {
-    EXPECT_TRUE(SameBits(*a.gradients.bias, *b.gradients.bias)) << "bias";
+    EXPECT_EQ(BitDifference(*a.gradients.bias, *b.gradients.bias), "");
+  }
+}
+
+// Finite at the same elements. delta = O . dO here and the sum of P dP in the
+// reference, so that inf in the one may be inf - inf, NaN, in the other.
+void ExpectSameFinite(const std::string& name, const Tensor<float>& ours,
+                      const Tensor<double>& expected) {
+  ASSERT_EQ(ours.shape(), expected.shape()) << name;
+  for (int64_t i = 0; i < ours.size(); ++i) {
+    ASSERT_EQ(std::isfinite(ours[i]), std::isfinite(expected[i]))
+        << name << "[" << i << "] is " << ours[i] << ", expected "
+        << expected[i];
+  }
+}
+
+// NaN, +inf, -inf or finite, element by element.
+void ExpectSameKinds(const std::string& name, const Tensor<float>& ours,
+                     const Tensor<double>& expected) {
+  const auto kind = [](double x) {
+    return std::isnan(x)      ? "NaN"
+           : std::isfinite(x) ? "finite"
+           : x > 0            ? "inf"
+                              : "-inf";
+  };
+  ASSERT_EQ(ours.shape(), expected.shape()) << name;
+  for (int64_t i = 0; i < ours.size(); ++i) {
+    ASSERT_STREQ(kind(ours[i]), kind(expected[i])) << name << "[" << i << "]";
   }
 }
 
@@ -150,16 +172,15 @@ void ExpectAgrees(const Pair& pair, const Everything& ours) {
 
 TEST(AttentionKernelsTest, AgreesWithTheReferenceOnDrawnCases) {
   RandomStream stream(1, "attention_kernels_test small");
-  ThreadPool pool(2);
   for (int n = 0; n < 1000; ++n) {
     const AttentionCase<double> drawn = DrawAttentionCase(stream);
     SCOPED_TRACE(absl::StrCat("case ", n, ": ", Describe(drawn)));
     const Pair pair = Round(drawn);
     const Everything first = Compute(pair.narrow, {.pool = nullptr});
     ExpectAgrees(pair, first);
-    for (const auto set : kernels::SupportedInstructionSets()) {
-      SCOPED_TRACE(kernels::InstructionSetName(set));
-      ExpectSameBits(first, Compute(pair.narrow, {set, &pool}));
+    for (const auto& [name, run] : kernels::EveryRun()) {
+      SCOPED_TRACE(name);
+      ExpectSameBits(first, Compute(pair.narrow, run));
     }
     if (HasFailure()) return;
   }
@@ -167,7 +188,6 @@ TEST(AttentionKernelsTest, AgreesWithTheReferenceOnDrawnCases) {
 
 TEST(AttentionKernelsTest, AgreesOnSizesAroundTheTiles) {
   RandomStream stream(1, "attention_kernels_test large");
-  ThreadPool pool(3);
   for (int n = 0; n < 60; ++n) {
     const AttentionCase<double> drawn =
         DrawAttentionCase(stream, {.batch = 1,
@@ -180,11 +200,77 @@ TEST(AttentionKernelsTest, AgreesOnSizesAroundTheTiles) {
     const Everything first =
         Compute(pair.narrow, {kernels::InstructionSet::kPortable, nullptr});
     ExpectAgrees(pair, first);
-    for (const auto set : kernels::SupportedInstructionSets()) {
-      SCOPED_TRACE(kernels::InstructionSetName(set));
-      ExpectSameBits(first, Compute(pair.narrow, {set, &pool}));
+    for (const auto& [name, run] : kernels::EveryRun()) {
+      SCOPED_TRACE(name);
+      ExpectSameBits(first, Compute(pair.narrow, run));
     }
     if (HasFailure()) return;
+  }
+}
+
+// NaN and infinities go where the textbook order of operations takes them, and
+// from masked positions nowhere. Only where, and the other elements' bits on
+// every run: float32 and float64 underflow at different places.
+TEST(AttentionKernelsTest, SpecialValuesGoWhereTheReferenceSendsThem) {
+  RandomStream stream(1, "attention_kernels_test special");
+  const double inf = std::numeric_limits<double>::infinity();
+  const std::vector<double> special = {inf, -inf, std::nan("")};
+  for (int n = 0; n < 1000; ++n) {
+    AttentionCase<double> drawn =
+        DrawAttentionCase(stream, {.positions = 80, .width = 5});
+    drawn.options.fully_masked = FullyMasked::kZero;
+    for (Tensor<double>* tensor :
+         {&drawn.query, &drawn.key, &drawn.value, &drawn.output_gradient}) {
+      if (stream.UniformInt(3) != 0) continue;
+      const auto at = stream.UniformInt(static_cast<uint32_t>(tensor->size()));
+      (*tensor)[at] = special[stream.UniformInt(3)];
+    }
+    SCOPED_TRACE(absl::StrCat("case ", n, ": ", Describe(drawn)));
+    const Pair pair = Round(drawn);
+    const Everything ours = Compute(pair.narrow, {});
+    const auto outputs =
+        reference::AttentionForward(pair.wide.inputs(), pair.wide.options)
+            .value();
+    const auto gradients = reference::AttentionBackward(
+                               pair.wide.inputs(), pair.wide.options,
+                               std::as_const(pair.wide.output_gradient).view())
+                               .value();
+    ExpectSameKinds("output", ours.outputs.output, outputs.output);
+    ExpectSameKinds("log_sum_exp", ours.outputs.log_sum_exp,
+                    outputs.log_sum_exp);
+    ExpectSameFinite("query", ours.gradients.query, gradients.query);
+    ExpectSameFinite("key", ours.gradients.key, gradients.key);
+    ExpectSameFinite("value", ours.gradients.value, gradients.value);
+    for (const auto& [name, run] : kernels::EveryRun()) {
+      SCOPED_TRACE(name);
+      ExpectSameBits(ours, Compute(pair.narrow, run));
+    }
+    if (HasFailure()) return;
+  }
+}
+
+// A regression golden: the bits on any machine. The other tests say that they
+// are right; this one that they are ours. After a deliberate change of the
+// order of operations, take over what the failure prints.
+TEST(AttentionKernelsTest, GoldenBits) {
+  RandomStream stream(3, "attention_kernels_test golden");
+  for (const auto& [name, run] : kernels::EveryRun()) {
+    stream.Seek(0);
+    BitHash hash;
+    for (int n = 0; n < 60; ++n) {
+      const AttentionCase<double> drawn =
+          DrawAttentionCase(stream, {.positions = 200, .width = 64});
+      const Everything result = Compute(Round(drawn).narrow, run);
+      hash.Add<float>(result.outputs.output.elements());
+      hash.Add<float>(result.outputs.log_sum_exp.elements());
+      hash.Add<float>(result.gradients.query.elements());
+      hash.Add<float>(result.gradients.key.elements());
+      hash.Add<float>(result.gradients.value.elements());
+      if (result.gradients.bias.has_value()) {
+        hash.Add<float>(result.gradients.bias->elements());
+      }
+    }
+    EXPECT_EQ(hash.value(), 9538467437498767075u) << name;
   }
 }
 

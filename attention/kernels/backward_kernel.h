@@ -170,14 +170,8 @@ class BackwardKernel {
                          head.width, 1.0f, scratch_.d_query);
     for (int lane = 0; lane < lanes_; ++lane) {
       const bool used = lane < rows_;
-      const float sum = used ? target_->log_sum_exp[first_ + lane] : 0;
-      // A row that sees no key, or no row at all: weights of exactly 0.
       scratch_.log_sum_exp[lane] =
-          !used || sum == -__builtin_inff() ? __builtin_inff() : sum * kLog2E;
-      // A score of +inf made every weight of the row NaN.
-      if (used && sum == __builtin_inff()) {
-        scratch_.log_sum_exp[lane] = __builtin_nanf("");
-      }
+          used ? ScaledLogSumExp(first_ + lane) : __builtin_inff();
       scratch_.delta[lane] = used ? target_->delta[first_ + lane] : 0;
     }
     for (int64_t j = key0; j < key1;) {
@@ -189,6 +183,16 @@ class BackwardKernel {
     for (float& one : ones) one = 1;
     StoreTransposed<Simd>(scratch_.d_query, rows_, head.width, ones, d_query,
                           target_->d_query_stride);
+  }
+
+  // L log2(e), or what makes the row's weights what the forward's were: +inf,
+  // for weights of exactly 0, where it sees no key, and NaN after a score of
+  // +inf or scores of nothing but -inf.
+  float ScaledLogSumExp(int64_t i) const {
+    const float sum = target_->log_sum_exp[i];
+    if (__builtin_fabsf(sum) != __builtin_inff()) return sum * kLog2E;
+    return sum < 0 && !SeesAnyKey(*head_, i) ? __builtin_inff()
+                                             : __builtin_nanf("");
   }
 
   int GroupKeys(int64_t j, int n, int lane) const {

@@ -260,6 +260,29 @@ class ForwardKernel {
     }
   }
 
+  // Whether a score that this lane's query sees is NaN, where its weights are:
+  // a score of +inf makes them NaN as well. The running maximum does not tell.
+  bool HasNanScore(int lane) const {
+    const int64_t i = first_ + lane;
+    for (int64_t j = head_.key_begin; j < KeyEnd(head_, i); ++j) {
+      if (!Visible(head_, i, j)) continue;
+      const float* key = head_.key + j * head_.key_stride;
+      float score = 0;
+      for (int64_t k = 0; k < head_.width; ++k) {
+        score = __builtin_fmaf(key[k], scratch_.query[k * kQueryTile + lane],
+                               score);
+      }
+      if (head_.bias != nullptr) {
+        score = __builtin_fmaf(
+            head_
+                .bias[i * head_.bias_row_stride + j * head_.bias_column_stride],
+            kLog2E, score);
+      }
+      if (score != score) return true;
+    }
+    return false;
+  }
+
   void StoreOutput(bool fresh) {
     if (fresh) ClearOutput();
     float inverse[kQueryTile];
@@ -271,6 +294,8 @@ class ForwardKernel {
       if (fresh || (sum == 0 && !SeesAnyKey(head_, i))) {
         log_sum_exp = -__builtin_inff();
         inverse[lane] = 0;
+      } else if (sum != sum) {
+        log_sum_exp = HasNanScore(lane) ? sum : __builtin_inff();
       } else {
         log_sum_exp = __builtin_fmaf(scratch_.maximum[lane], kLn2, Log(sum));
       }

@@ -63,14 +63,12 @@ absl::StatusOr<InstructionSet> ParseInstructionSet(absl::string_view text) {
     if (text != names.back()) continue;
     if (Supported(set)) return set;
     return absl::FailedPreconditionError(
-        absl::StrCat("instruction set ", text,
-                     " is not supported by this "
-                     "processor; its best is ",
+        absl::StrCat("isa is \"", text,
+                     "\", which this processor lacks; allowed here: up to ",
                      InstructionSetName(BestInstructionSet())));
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("instruction set is \"", text,
-                   "\"; allowed: ", absl::StrJoin(names, ", ")));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "isa is \"", text, "\"; allowed: ", absl::StrJoin(names, ", ")));
 }
 
 }  // namespace softlookup::kernels

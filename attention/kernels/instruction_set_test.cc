@@ -29,8 +29,7 @@ TEST(InstructionSetTest, NamesParseBack) {
 
 TEST(InstructionSetTest, SaysWhatIsAllowed) {
   EXPECT_EQ(ParseInstructionSet("sse2").status().message(),
-            "instruction set is \"sse2\"; allowed: auto, portable, avx2, "
-            "avx512");
+            "isa is \"sse2\"; allowed: auto, portable, avx2, avx512");
   for (const InstructionSet set :
        {InstructionSet::kAvx2, InstructionSet::kAvx512}) {
     const auto parsed = ParseInstructionSet(InstructionSetName(set));
@@ -38,7 +37,7 @@ TEST(InstructionSetTest, SaysWhatIsAllowed) {
       EXPECT_THAT(SupportedInstructionSets(), Contains(set));
     } else {
       EXPECT_THAT(std::string(parsed.status().message()),
-                  HasSubstr("not supported by this processor"));
+                  HasSubstr("which this processor lacks; allowed here"));
     }
   }
 }

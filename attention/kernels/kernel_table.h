@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "attention/kernels/array_function.h"
+
 namespace softlookup::kernels {
 
 struct HeadProblem;
@@ -11,6 +13,8 @@ struct ForwardTarget;
 struct ForwardScratch;
 struct BackwardGroup;
 struct BackwardScratch;
+struct GemmBlock;
+struct GemmScratch;
 
 struct KernelTable {
   // forward_kernel.h: one tile of queries of one head.
@@ -24,6 +28,17 @@ struct KernelTable {
   void (*row_products)(const float* a, int64_t a_stride, const float* b,
                        int64_t b_stride, int64_t rows, int64_t width,
                        float* products);
+  // gemm_kernel.h: one block of a matrix product.
+  void (*gemm)(const GemmBlock& block, GemmScratch& scratch);
+  // array_kernels.h.
+  void (*map)(ArrayFunction function, const float* x, float* y, int64_t n);
+  void (*add)(const float* x, float* y, int64_t n);
+  float (*sum)(const float* x, int64_t n);
+  float (*sum_of_squares)(const float* x, int64_t n);
+  float (*maximum)(const float* x, int64_t n);
+  // fma_peak.h; a round is kPeakChains * lanes multiply-adds.
+  float (*fma_chains)(int64_t rounds);
+  int64_t lanes;
 };
 
 extern const KernelTable kPortableKernels;

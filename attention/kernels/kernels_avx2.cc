@@ -1,6 +1,9 @@
 // The kernels for one instruction set; see kernel_table.h.
+#include "attention/kernels/array_kernels.h"
 #include "attention/kernels/backward_kernel.h"
+#include "attention/kernels/fma_peak.h"
 #include "attention/kernels/forward_kernel.h"
+#include "attention/kernels/gemm_kernel.h"
 #include "attention/kernels/kernel_table.h"
 #include "attention/kernels/row_products.h"
 #include "attention/kernels/simd_avx2.h"
@@ -25,12 +28,24 @@ void RowProducts(const float* a, int64_t a_stride, const float* b,
   RowProductsOf<SimdAvx2>(a, a_stride, b, b_stride, rows, width, products);
 }
 
+void Gemm(const GemmBlock& block, GemmScratch& scratch) {
+  GemmKernel<SimdAvx2>(block, scratch).Run();
+}
+
 }  // namespace
 
 const KernelTable kAvx2Kernels = {
     .forward_tile = ForwardTile,
     .backward_keys = BackwardKeys,
     .row_products = RowProducts,
+    .gemm = Gemm,
+    .map = ArrayKernels<SimdAvx2>::Map,
+    .add = ArrayKernels<SimdAvx2>::Add,
+    .sum = ArrayKernels<SimdAvx2>::Sum,
+    .sum_of_squares = ArrayKernels<SimdAvx2>::SumOfSquares,
+    .maximum = ArrayKernels<SimdAvx2>::Maximum,
+    .fma_chains = FmaChains<SimdAvx2>,
+    .lanes = SimdAvx2::kLanes,
 };
 
 }  // namespace softlookup::kernels

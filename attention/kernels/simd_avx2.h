@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "attention/kernels/always_inline.h"
+#include "sleef.h"
 
 namespace softlookup::kernels {
 
@@ -61,6 +62,9 @@ struct SimdAvx2 {
   SOFTLOOKUP_INLINE static Mask Less(Float a, Float b) {
     return _mm256_cmp_ps(a, b, _CMP_LT_OQ);
   }
+  SOFTLOOKUP_INLINE static Mask IsNan(Float v) {
+    return _mm256_cmp_ps(v, v, _CMP_UNORD_Q);
+  }
   SOFTLOOKUP_INLINE static bool AnyNotOne(Float v) {
     return _mm256_movemask_ps(_mm256_cmp_ps(v, Set(1.0f), _CMP_NEQ_UQ)) != 0;
   }
@@ -98,6 +102,25 @@ struct SimdAvx2 {
     }
 #pragma GCC unroll 8
     for (int i = 0; i < 8; ++i) rows[i] = a[i];
+  }
+
+  SOFTLOOKUP_INLINE static Float Exp(Float x) {
+    return Sleef_finz_expf8_u10avx2(x);
+  }
+  SOFTLOOKUP_INLINE static Float Log(Float x) {
+    return Sleef_finz_logf8_u10avx2(x);
+  }
+  SOFTLOOKUP_INLINE static Float Tanh(Float x) {
+    return Sleef_finz_tanhf8_u10avx2(x);
+  }
+  SOFTLOOKUP_INLINE static Float Sin(Float x) {
+    return Sleef_finz_sinf8_u10avx2(x);
+  }
+  SOFTLOOKUP_INLINE static Float Cos(Float x) {
+    return Sleef_finz_cosf8_u10avx2(x);
+  }
+  SOFTLOOKUP_INLINE static Float Erf(Float x) {
+    return Sleef_finz_erff8_u10avx2(x);
   }
 
  private:

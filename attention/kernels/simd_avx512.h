@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "attention/kernels/always_inline.h"
+#include "sleef.h"
 
 namespace softlookup::kernels {
 
@@ -70,6 +71,9 @@ struct SimdAvx512 {
   SOFTLOOKUP_INLINE static Mask Less(Float a, Float b) {
     return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
   }
+  SOFTLOOKUP_INLINE static Mask IsNan(Float v) {
+    return _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+  }
   SOFTLOOKUP_INLINE static bool AnyNotOne(Float v) {
     return _mm512_cmp_ps_mask(v, Set(1.0f), _CMP_NEQ_UQ) != 0;
   }
@@ -117,6 +121,26 @@ struct SimdAvx512 {
     }
 #pragma GCC unroll 16
     for (int i = 0; i < 16; ++i) rows[i] = a[i];
+  }
+
+  // SLEEF's deterministic functions: the bits of base/elementary.h.
+  SOFTLOOKUP_INLINE static Float Exp(Float x) {
+    return Sleef_finz_expf16_u10avx512f(x);
+  }
+  SOFTLOOKUP_INLINE static Float Log(Float x) {
+    return Sleef_finz_logf16_u10avx512f(x);
+  }
+  SOFTLOOKUP_INLINE static Float Tanh(Float x) {
+    return Sleef_finz_tanhf16_u10avx512f(x);
+  }
+  SOFTLOOKUP_INLINE static Float Sin(Float x) {
+    return Sleef_finz_sinf16_u10avx512f(x);
+  }
+  SOFTLOOKUP_INLINE static Float Cos(Float x) {
+    return Sleef_finz_cosf16_u10avx512f(x);
+  }
+  SOFTLOOKUP_INLINE static Float Erf(Float x) {
+    return Sleef_finz_erff16_u10avx512f(x);
   }
 
  private:

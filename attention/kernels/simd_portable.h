@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "attention/kernels/always_inline.h"
+#include "base/elementary.h"
 
 namespace softlookup::kernels {
 
@@ -74,6 +75,11 @@ struct SimdPortable {
     for (int i = 0; i < kLanes; ++i) m.lane[i] = a.lane[i] < b.lane[i];
     return m;
   }
+  SOFTLOOKUP_INLINE static Mask IsNan(Float v) {
+    Mask m;
+    for (int i = 0; i < kLanes; ++i) m.lane[i] = v.lane[i] != v.lane[i];
+    return m;
+  }
   SOFTLOOKUP_INLINE static bool AnyNotOne(Float v) {
     bool any = false;
     for (const float lane : v.lane) any = any || lane != 1.0f;
@@ -111,6 +117,31 @@ struct SimdPortable {
         rows[c].lane[r] = swapped;
       }
     }
+  }
+
+  SOFTLOOKUP_INLINE static Float Exp(Float x) {
+    for (float& lane : x.lane) lane = softlookup::Exp(lane);
+    return x;
+  }
+  SOFTLOOKUP_INLINE static Float Log(Float x) {
+    for (float& lane : x.lane) lane = softlookup::Log(lane);
+    return x;
+  }
+  SOFTLOOKUP_INLINE static Float Tanh(Float x) {
+    for (float& lane : x.lane) lane = softlookup::Tanh(lane);
+    return x;
+  }
+  SOFTLOOKUP_INLINE static Float Sin(Float x) {
+    for (float& lane : x.lane) lane = softlookup::Sin(lane);
+    return x;
+  }
+  SOFTLOOKUP_INLINE static Float Cos(Float x) {
+    for (float& lane : x.lane) lane = softlookup::Cos(lane);
+    return x;
+  }
+  SOFTLOOKUP_INLINE static Float Erf(Float x) {
+    for (float& lane : x.lane) lane = softlookup::Erf(lane);
+    return x;
   }
 
  private:

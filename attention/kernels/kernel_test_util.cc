@@ -1,0 +1,45 @@
+#include "attention/kernels/kernel_test_util.h"
+
+#include <bit>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "attention/kernels/instruction_set.h"
+#include "base/shape.h"
+#include "base/thread_pool.h"
+
+namespace softlookup::kernels {
+
+const std::vector<NamedRun>& EveryRun() {
+  static const auto& runs = *new std::vector<NamedRun>([] {
+    std::vector<NamedRun> every;
+    for (const int threads : {1, 2, 3, 8, 16}) {
+      auto* pool = threads == 1 ? nullptr : new ThreadPool(threads);
+      for (const InstructionSet set : SupportedInstructionSets()) {
+        every.push_back({absl::StrCat(InstructionSetName(set), ", ", threads,
+                                      " threads"),
+                         {set, pool}});
+      }
+    }
+    return every;
+  }());
+  return runs;
+}
+
+std::string BitDifference(const Tensor<float>& a, const Tensor<float>& b) {
+  if (a.shape() != b.shape()) {
+    return absl::StrCat("shapes ", ShapeString(a.shape()), " and ",
+                        ShapeString(b.shape()));
+  }
+  for (int64_t i = 0; i < a.size(); ++i) {
+    if (a[i] != a[i] && b[i] != b[i]) continue;
+    if (std::bit_cast<uint32_t>(a[i]) != std::bit_cast<uint32_t>(b[i])) {
+      return absl::StrFormat("element %d of %s: %a and %a", i,
+                             ShapeString(a.shape()), a[i], b[i]);
+    }
+  }
+  return "";
+}
+
+}  // namespace softlookup::kernels

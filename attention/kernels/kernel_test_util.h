@@ -1,0 +1,29 @@
+// What the tests of the kernels share: every way to run one, and comparison
+// by bits.
+#ifndef SOFTLOOKUP_ATTENTION_KERNELS_KERNEL_TEST_UTIL_H_
+#define SOFTLOOKUP_ATTENTION_KERNELS_KERNEL_TEST_UTIL_H_
+
+#include <string>
+#include <vector>
+
+#include "attention/kernels/kernel_options.h"
+#include "base/tensor.h"
+
+namespace softlookup::kernels {
+
+struct NamedRun {
+  std::string name;  // "avx2, 3 threads"
+  KernelOptions run;
+};
+
+// Every instruction set that this processor has, each on 1, 2, 3, 8 and 16
+// threads; the pools live as long as the program.
+const std::vector<NamedRun>& EveryRun();
+
+// "" if the tensors have one shape and the same bits, NaN equal to NaN;
+// otherwise where they first differ.
+std::string BitDifference(const Tensor<float>& a, const Tensor<float>& b);
+
+}  // namespace softlookup::kernels
+
+#endif  // SOFTLOOKUP_ATTENTION_KERNELS_KERNEL_TEST_UTIL_H_

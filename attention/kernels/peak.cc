@@ -1,0 +1,35 @@
+#include "attention/kernels/peak.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "attention/kernels/fma_peak.h"
+#include "attention/kernels/kernel_run.h"
+#include "base/timing.h"
+
+namespace softlookup::kernels {
+
+double MeasurePeak(const KernelOptions& run, double seconds) {
+  const KernelTable& kernels = KernelsFor(run.instruction_set);
+  const int threads = run.threads();
+  int64_t rounds = 64;
+  double best = 0;
+  const double start = SecondsNow();
+  // Longer and longer tries, until what it takes to start them is nothing.
+  while (SecondsNow() - start < seconds) {
+    const double try_start = SecondsNow();
+    ParallelFor(run, threads, [&](int64_t) {
+      // Stored, so that the work is done.
+      [[maybe_unused]] volatile float sum = kernels.fma_chains(rounds);
+    });
+    const double elapsed = SecondsNow() - try_start;
+    const double operations = 2.0 * kPeakChains *
+                              static_cast<double>(kernels.lanes * rounds) *
+                              threads;
+    best = std::max(best, operations / elapsed);
+    if (elapsed < seconds / 10) rounds *= 2;
+  }
+  return best;
+}
+
+}  // namespace softlookup::kernels

@@ -1,0 +1,20 @@
+// The most floating-point operations per second that a processor gives: the
+// yardstick of every benchmark. Measured, because clocks and neighbours change
+// it from minute to minute; measure it again before every case.
+//
+//   const double share = operations / seconds / kernels::MeasurePeak(run);
+#ifndef SOFTLOOKUP_ATTENTION_KERNELS_PEAK_H_
+#define SOFTLOOKUP_ATTENTION_KERNELS_PEAK_H_
+
+#include "attention/kernels/kernel_options.h"
+
+namespace softlookup::kernels {
+
+// Operations per second, a multiply-add being two, of independent fused
+// multiply-adds in registers, on every thread of `run` at a time: the best of
+// several tries that take about `seconds` together.
+double MeasurePeak(const KernelOptions& run, double seconds = 0.02);
+
+}  // namespace softlookup::kernels
+
+#endif  // SOFTLOOKUP_ATTENTION_KERNELS_PEAK_H_
