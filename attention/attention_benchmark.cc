@@ -153,29 +153,26 @@ Case AttentionCaseOf(const std::string& kind, const AttentionShape& shape,
   sizes.query_heads = sizes.key_heads = shape.heads;
   sizes.queries = sizes.keys = shape.positions;
   sizes.width = sizes.value_width = shape.width;
-  return {
-      absl::StrCat(kind, " ", mask_name, " d=", shape.width,
-                   " T=", shape.positions, " BxH=", shape.batch, "x",
-                   shape.heads),
-      products * 2 * pairs * static_cast<double>(shape.width) *
-          static_cast<double>(shape.batch * shape.heads),
-      kernels::AttentionScratchBytes(sizes, kind != "forward", 1),
-      [kind, shape, mask] {
-        const auto data = MakeAttention(shape, mask);
-        Forward(*data, {});  // the backward pass reads its outputs
-        return [kind, data](const KernelOptions& run) {
-          if (kind != "backward") Forward(*data, run);
-          if (kind != "forward") Backward(*data, run);
-        };
-      }};
+  return {absl::StrCat(kind, " ", mask_name, " d=", shape.width, " T=",
+                       shape.positions, " BxH=", shape.batch, "x", shape.heads),
+          products * 2 * pairs * static_cast<double>(shape.width) *
+              static_cast<double>(shape.batch * shape.heads),
+          kernels::AttentionScratchBytes(sizes, kind != "forward", 1),
+          [kind, shape, mask] {
+            const auto data = MakeAttention(shape, mask);
+            Forward(*data, {});  // the backward pass reads its outputs
+            return [kind, data](const KernelOptions& run) {
+              if (kind != "backward") Forward(*data, run);
+              if (kind != "forward") Backward(*data, run);
+            };
+          }};
 }
 
 Case GemmCase(int64_t m, int64_t n, int64_t k, const std::string& transposed) {
   return {absl::StrCat("gemm ", transposed, " ", m, "x", n, "x", k),
           2.0 * static_cast<double>(m) * static_cast<double>(n) *
               static_cast<double>(k),
-          kernels::kGemmScratchBytes,
-          [m, n, k, transposed] {
+          kernels::kGemmScratchBytes, [m, n, k, transposed] {
             RandomStream stream(1, "attention_benchmark gemm");
             const bool a_t = transposed[0] == 'T';
             const bool b_t = transposed[1] == 'T';
@@ -334,11 +331,11 @@ absl::Status Run() {
           MeasureTime([&] { call(run); }, {.min_seconds = least});
       const bool array = absl::StartsWith(one.name, "array");
       const double speed = one.operations / timing.minimum;
-      std::printf("%-44s %7d %10.4f %10.4f %8.2f %6s %9d", one.name.c_str(),
-                  counts[i], timing.minimum * 1e3, timing.median * 1e3,
-                  speed * 1e-9,
-                  array ? "" : absl::StrFormat("%.1f", 100 * speed / peak).c_str(),
-                  static_cast<int>(one.scratch_bytes));
+      std::printf(
+          "%-44s %7d %10.4f %10.4f %8.2f %6s %9d", one.name.c_str(), counts[i],
+          timing.minimum * 1e3, timing.median * 1e3, speed * 1e-9,
+          array ? "" : absl::StrFormat("%.1f", 100 * speed / peak).c_str(),
+          static_cast<int>(one.scratch_bytes));
       if (i == 0) {
         first = timing.minimum;
       } else {

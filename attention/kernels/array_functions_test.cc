@@ -53,8 +53,8 @@ const std::vector<Function>& Functions() {
        relative, false, 8388484158103115641u},
       {"log", ArrayFunction::kLog, [](long double x) { return std::log(x); },
        relative, true, 16088937454544788293u},
-      {"tanh", ArrayFunction::kTanh,
-       [](long double x) { return std::tanh(x); }, relative, false, 9831043047194655113u},
+      {"tanh", ArrayFunction::kTanh, [](long double x) { return std::tanh(x); },
+       relative, false, 9831043047194655113u},
       {"sin", ArrayFunction::kSin, [](long double x) { return std::sin(x); },
        relative, false, 12808675620949452435u},
       {"cos", ArrayFunction::kCos, [](long double x) { return std::cos(x); },
@@ -67,14 +67,18 @@ const std::vector<Function>& Functions() {
        false, 4815618716724234354u},
       {"relu", ArrayFunction::kRelu,
        [](long double x) { return x > 0 ? x : 0; },
-       [](long double, long double) { return 0.0L; }, false, 13631285860668083854u},
+       [](long double, long double) { return 0.0L; }, false,
+       13631285860668083854u},
       {"gelu", ArrayFunction::kGelu,
        [](long double x) { return x * Normal(x); },
-       [](long double x, long double) { return 4 * kEps * std::abs(x) + 0x1p-149L; },
+       [](long double x, long double) {
+         return 4 * kEps * std::abs(x) + 0x1p-149L;
+       },
        false, 6009864702646573771u},
       {"gelu slope", ArrayFunction::kGeluSlope,
        [](long double x) { return Normal(x) + x * Density(x); },
-       [](long double, long double) { return 5 * kEps; }, false, 7356987589095659551u},
+       [](long double, long double) { return 5 * kEps; }, false,
+       7356987589095659551u},
   };
   return functions;
 }
@@ -107,8 +111,7 @@ TEST(MapArray, IsWithinItsBound) {
   for (const Function& function : Functions()) {
     SCOPED_TRACE(function.name);
     const std::vector<float> x = Arguments(function, 100000);
-    const std::vector<float> y =
-        Map(function.function, x, {});
+    const std::vector<float> y = Map(function.function, x, {});
     long double worst = 0;
     for (size_t i = 0; i < x.size(); ++i) {
       const long double exact = function.exact(x[i]);
@@ -198,8 +201,7 @@ TEST(MapArray, RefusesOtherSizesAndOverlap) {
 TEST(MapArray, GoldenBits) {
   for (const Function& function : Functions()) {
     BitHash hash;
-    hash.Add<float>(
-        Map(function.function, Arguments(function, 20000), {}));
+    hash.Add<float>(Map(function.function, Arguments(function, 20000), {}));
     EXPECT_EQ(hash.value(), function.golden) << function.name;
   }
 }

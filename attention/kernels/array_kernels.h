@@ -62,6 +62,12 @@ class ArrayKernels {
     }
   }
 
+  // y[i] *= factor.
+  static void Scale(float factor, float* y, int64_t n) {
+    const Float by = Simd::Set(factor);
+    Each(y, y, n, [by](Float v) { return Simd::Mul(v, by); });
+  }
+
   static float Sum(const float* x, int64_t n) {
     return Reduce(
         x, n, 0.0f, [](Float sum, Float v) { return Simd::Add(sum, v); },
@@ -144,8 +150,8 @@ class ArrayKernels {
 
   SOFTLOOKUP_INLINE static Float Sigmoid(Float x) {
     const Float one = Simd::Set(1.0f);
-    return Simd::Div(
-        one, Simd::Add(one, Simd::Exp(Simd::Sub(Simd::Zero(), x))));
+    return Simd::Div(one,
+                     Simd::Add(one, Simd::Exp(Simd::Sub(Simd::Zero(), x))));
   }
 
   // Phi(x) = (1 + erf(x / sqrt 2)) / 2.

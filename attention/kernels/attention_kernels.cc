@@ -177,6 +177,14 @@ Shape RowShape(const AttentionSizes& sizes) {
   return {sizes.batch, sizes.query_heads, sizes.queries};
 }
 
+// Sets every element to 0; rows are contiguous.
+void ClearRows(const StridedView<float>& view) {
+  const int last = view.rank() - 1;
+  const int64_t width = view.dim(last);
+  ForEachElement([width](float& first) { std::fill_n(&first, width, 0.0f); },
+                 view.Slice(last, 0, 1));
+}
+
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // How the backward pass is cut into tasks; see kBackwardTasks.
@@ -201,9 +209,9 @@ int64_t AttentionScratchBytes(const AttentionSizes& sizes, bool backward,
   if (!backward) return per_thread;
   const int64_t rows =
       SaturatingProduct({sizes.batch, sizes.query_heads, sizes.queries});
-  // Log-sum-exp and delta, and the copies of dQ.
+  // delta, and the copies of dQ.
   return SaturatingSum(
-      {per_thread, SaturatingProduct({rows, 2, sizeof(float)}),
+      {per_thread, SaturatingProduct({rows, sizeof(float)}),
        SaturatingProduct(
            {rows, sizes.width, PartialQueries(sizes), sizeof(float)})});
 }
@@ -235,11 +243,15 @@ absl::Status AttentionForwardInto(const AttentionInputs<float>& inputs,
   const KernelTable& kernels = KernelsFor(run.instruction_set);
   const int64_t tiles = CeilDivide(sizes.queries, kQueryTile);
   const int64_t heads = sizes.batch * sizes.query_heads;
+  // One head after another where there are many, so that its keys stay in the
+  // cache; tile by tile where the threads share few. Of a head the last tiles
+  // first: under a causal mask they see the most keys.
+  const bool by_head = heads >= 4 * run.threads();
   ParallelFor(run, tiles * heads, [&](int64_t task) {
-    // The last tiles first: under a causal mask they see the most keys.
-    const int64_t tile = tiles - 1 - task / heads;
-    const int64_t b = task % heads / sizes.query_heads;
-    const int64_t h = task % sizes.query_heads;
+    const int64_t head_index = by_head ? task / tiles : task % heads;
+    const int64_t tile = tiles - 1 - (by_head ? task % tiles : task / heads);
+    const int64_t b = head_index / sizes.query_heads;
+    const int64_t h = head_index % sizes.query_heads;
     const HeadProblem head = problem.Head(b, h);
     const ForwardTarget rows = {&target.output(b, h, 0, 0),
                                 target.output.stride(2),
@@ -329,7 +341,7 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
   SOFTLOOKUP_RETURN_IF_ERROR(RefuseFullyMaskedRows(problem, options));
   const RowContiguous output_rows(output);
   const RowContiguous gradient_rows(output_gradient);
-  const Tensor<float> log_sum_exps = Copy(log_sum_exp);
+  const RowContiguous log_sum_exps(log_sum_exp);
   const KernelTable& kernels = KernelsFor(run.instruction_set);
   const int64_t group = sizes.query_heads / sizes.key_heads;
   const int64_t heads = sizes.batch * sizes.query_heads;
@@ -343,6 +355,7 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
         &output_rows.view()(b, h, 0, 0), output_rows.view().stride(2),
         &gradient_rows.view()(b, h, 0, 0), gradient_rows.view().stride(2),
         sizes.queries, sizes.value_width, &delta(b, h, 0));
+    ClearRows(target.query.Slice(0, b, b + 1).Slice(1, h, h + 1));
   });
 
   // Each range of keys adds into a dQ of its own: the first into the target,
@@ -354,10 +367,9 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
   partial_shape.insert(partial_shape.end(), inputs.query.shape().begin(),
                        inputs.query.shape().end());
   Tensor<float> partial(partial_shape);
-  ForEachElement([](float& x) { x = 0; }, target.query);
   StridedView<float> bias_gradient;
   if (target.bias.has_value()) {
-    ForEachElement([](float& x) { x = 0; }, *target.bias);
+    ClearRows(*target.bias);
     bias_gradient = problem.Full(*target.bias);
   }
   const auto run_task = [&](int64_t b, int64_t key_head, int64_t range) {
@@ -368,7 +380,7 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
       BackwardTarget head = {};
       head.output_gradient = &gradient_rows.view()(b, h, 0, 0);
       head.output_gradient_stride = gradient_rows.view().stride(2);
-      head.log_sum_exp = &log_sum_exps(b, h, 0);
+      head.log_sum_exp = &log_sum_exps.view()(b, h, 0);
       head.delta = &delta(b, h, 0);
       head.d_query = range == 0 ? &target.query(b, h, 0, 0)
                                 : &partial(range - 1, b, h, 0, 0);
@@ -426,10 +438,9 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
     for (int64_t i = 0; i < sizes.queries; ++i) {
       float* row = &target.query(b, h, i, 0);
       for (int64_t range = 1; range < ranges; ++range) {
-        const float* part = &partial(range - 1, b, h, i, 0);
-        for (int64_t k = 0; k < sizes.width; ++k) row[k] += part[k];
+        kernels.add(&partial(range - 1, b, h, i, 0), row, sizes.width);
       }
-      for (int64_t k = 0; k < sizes.width; ++k) row[k] *= problem.scale();
+      kernels.scale(problem.scale(), row, sizes.width);
     }
   });
   return absl::OkStatus();

@@ -20,6 +20,7 @@
 
 #include <cstdint>
 
+#include "attention/kernels/all_finite.h"
 #include "attention/kernels/always_inline.h"
 #include "attention/kernels/exp2.h"
 #include "attention/kernels/forward_kernel.h"
@@ -165,6 +166,11 @@ class BackwardKernel {
     LoadRows(query, head.query_stride, head.width, scratch_.query_rows);
     LoadRows(d_output, target_->output_gradient_stride, head.value_width,
              scratch_.output_rows);
+    const int64_t width = PaddedWidth(head.width);
+    const int64_t value_width = PaddedWidth(head.value_width);
+    query_tile_finite_ =
+        AllFinite<Simd>(scratch_.query_rows, width, rows_, width) &&
+        AllFinite<Simd>(scratch_.output_rows, value_width, rows_, value_width);
     float* d_query = target_->d_query + first_ * target_->d_query_stride;
     LoadTransposed<Simd>(d_query, target_->d_query_stride, rows_, lanes_,
                          head.width, 1.0f, scratch_.d_query);
@@ -315,26 +321,11 @@ class BackwardKernel {
     }
   }
 
-  static bool AllFinite(const float* rows, int64_t stride, int64_t count,
-                        int64_t width) {
-    for (int64_t row = 0; row < count; ++row) {
-      for (int64_t k = 0; k < width; ++k) {
-        if (!(__builtin_fabsf(rows[row * stride + k]) <= -kLowest)) {
-          return false;
-        }
-      }
-    }
-    return true;
-  }
-
   // Whether every number that a masked weight of 0 would multiply is finite.
   bool Finite(int64_t j, int n) const {
-    return AllFinite(scratch_.query_rows, PaddedWidth(head_->width), rows_,
-                     head_->width) &&
-           AllFinite(scratch_.output_rows, PaddedWidth(head_->value_width),
-                     rows_, head_->value_width) &&
-           AllFinite(head_->key + j * head_->key_stride, head_->key_stride, n,
-                     head_->width);
+    return query_tile_finite_ &&
+           AllFinite<Simd>(head_->key + j * head_->key_stride,
+                           head_->key_stride, n, head_->width);
   }
 
   // The three products with masked pairs left out one by one: 0 times
@@ -372,6 +363,7 @@ class BackwardKernel {
   int64_t first_ = 0;
   int rows_ = 0;
   int lanes_ = 0;
+  bool query_tile_finite_ = true;  // Q and dO of the tile
 };
 
 }  // namespace softlookup::kernels

@@ -104,9 +104,8 @@ int32_t SoftlookupBackward(const SoftlookupProblem* problem, const float* query,
   using namespace softlookup::kernels;  // NOLINT: the file's own
   return Report([&]() -> absl::Status {
     SOFTLOOKUP_ASSIGN_OR_RETURN(const KernelOptions run, RunOf(*problem));
-    SOFTLOOKUP_ASSIGN_OR_RETURN(
-        const softlookup::AttentionInputs<float> inputs,
-        InputsOf(*problem, query, key, value));
+    SOFTLOOKUP_ASSIGN_OR_RETURN(const softlookup::AttentionInputs<float> inputs,
+                                InputsOf(*problem, query, key, value));
     const Shapes shapes(*problem);
     return AttentionBackwardInto(inputs, {}, {output, shapes.output},
                                  {log_sum_exp, shapes.row},

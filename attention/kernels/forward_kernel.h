@@ -14,16 +14,15 @@
 #ifndef SOFTLOOKUP_ATTENTION_KERNELS_FORWARD_KERNEL_H_
 #define SOFTLOOKUP_ATTENTION_KERNELS_FORWARD_KERNEL_H_
 
-#include <cmath>
 #include <cstdint>
 
+#include "attention/kernels/all_finite.h"
 #include "attention/kernels/always_inline.h"
 #include "attention/kernels/exp2.h"
 #include "attention/kernels/head_mask.h"
 #include "attention/kernels/head_problem.h"
 #include "attention/kernels/tile_product.h"
 #include "attention/kernels/transpose.h"
-#include "base/elementary.h"
 
 namespace softlookup::kernels {
 
@@ -103,12 +102,13 @@ class ForwardKernel {
           scratch_.query, scratch_.weights + key0 * kQueryTile, head_.width);
     });
     const bool masked = MaskTile(j, n);
-    for (int lane = 0; lane < lanes_; lane += Simd::kLanes) {
-      Softmax(lane, keys[lane / kLaneGroup], fresh);
+    for (int g = 0; g * kLaneGroup < lanes_; ++g) {
+      Softmax(g * kLaneGroup, keys[g], fresh);
     }
     const ConstTile value = {head_.value + j * head_.value_stride, 1,
                              head_.value_stride};
-    if (masked && !Finite(j, n)) {
+    if (masked && !AllFinite<Simd>(value.data, head_.value_stride, n,
+                                   head_.value_width)) {
       if (fresh) ClearOutput();
       CarefulProduct(j, n);
       return;
@@ -170,7 +170,10 @@ class ForwardKernel {
         // Query i sees key j + key from i = j + key - causal_offset on.
         const int64_t sees = j + key - head_.causal_offset - first_;
         const int blind = static_cast<int>(Larger(Smaller(sees, rows_), 0));
-        for (int lane = 0; lane < blind; ++lane) row[lane] = -__builtin_inff();
+        // Groups before that see nothing of the key and leave it out.
+        for (int lane = blind / kLaneGroup * kLaneGroup; lane < blind; ++lane) {
+          row[lane] = -__builtin_inff();
+        }
       }
       return true;
     }
@@ -192,48 +195,75 @@ class ForwardKernel {
     return masked;
   }
 
-  // One vector of lanes: new maximum, weights in place, sum, and the output
-  // rescaled by how much the maximum grew.
+  // One lane group: new maximum, weights in place, sum, and the output rescaled
+  // by how much the maximum grew.
   SOFTLOOKUP_INLINE void Softmax(int lane, int n, bool fresh) {
+    constexpr int kVectors = kLaneGroup / Simd::kLanes;
     float* weights = scratch_.weights + lane;
-    const Float before = Simd::Load(scratch_.maximum + lane);
-    Float maximum = before;
-    for (int key = 0; key < n; ++key) {
-      maximum = Simd::Max(maximum, Simd::Load(weights + key * kQueryTile));
+    Float before[kVectors];
+    Float maximum[kVectors];
+    Float sum[kVectors];
+    // A maximum is the same in any order: two chains, so that one need not
+    // wait for the other.
+    Float other[kVectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      before[v] = Simd::Load(scratch_.maximum + lane + v * Simd::kLanes);
+      maximum[v] = before[v];
+      other[v] = before[v];
+      sum[v] = Simd::Zero();
     }
-    Float sum = Simd::Zero();
-    for (int key = 0; key < n; ++key) {
-      float* weight = weights + key * kQueryTile;
-      const Float p =
-          Exp2NonPositive<Simd>(Simd::Sub(Simd::Load(weight), maximum));
-      sum = Simd::Add(sum, p);
-      Simd::Store(weight, p);
-    }
-    if (fresh) {
-      Simd::Store(scratch_.sum + lane, sum);
-    } else {
-      const Float shrink = Exp2NonPositive<Simd>(Simd::Sub(before, maximum));
-      Simd::Store(
-          scratch_.sum + lane,
-          Simd::Add(Simd::Mul(Simd::Load(scratch_.sum + lane), shrink), sum));
-      if (Simd::AnyNotOne(shrink)) {
-        for (int64_t k = 0; k < head_.value_width; ++k) {
-          float* output = scratch_.output + k * kQueryTile + lane;
-          Simd::Store(output, Simd::Mul(Simd::Load(output), shrink));
-        }
+    int key = 0;
+    for (; key + 2 <= n; key += 2) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) {
+        const float* score = weights + key * kQueryTile + v * Simd::kLanes;
+        maximum[v] = Simd::Max(maximum[v], Simd::Load(score));
+        other[v] = Simd::Max(other[v], Simd::Load(score + kQueryTile));
       }
     }
-    Simd::Store(scratch_.maximum + lane, maximum);
+    if (key < n) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) {
+        maximum[v] = Simd::Max(
+            maximum[v],
+            Simd::Load(weights + key * kQueryTile + v * Simd::kLanes));
+      }
+    }
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      maximum[v] = Simd::Max(maximum[v], other[v]);
+    }
+    for (key = 0; key < n; ++key) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) {
+        float* weight = weights + key * kQueryTile + v * Simd::kLanes;
+        const Float p =
+            Exp2NonPositive<Simd>(Simd::Sub(Simd::Load(weight), maximum[v]));
+        sum[v] = Simd::Add(sum[v], p);
+        Simd::Store(weight, p);
+      }
+    }
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      const int at = lane + v * Simd::kLanes;
+      if (!fresh) {
+        const Float shrink =
+            Exp2NonPositive<Simd>(Simd::Sub(before[v], maximum[v]));
+        sum[v] =
+            Simd::Add(Simd::Mul(Simd::Load(scratch_.sum + at), shrink), sum[v]);
+        if (Simd::AnyNotOne(shrink)) Shrink(at, shrink);
+      }
+      Simd::Store(scratch_.sum + at, sum[v]);
+      Simd::Store(scratch_.maximum + at, maximum[v]);
+    }
   }
 
-  bool Finite(int64_t j, int n) const {
-    for (int key = 0; key < n; ++key) {
-      const float* row = head_.value + (j + key) * head_.value_stride;
-      for (int64_t k = 0; k < head_.value_width; ++k) {
-        if (!(__builtin_fabsf(row[k]) <= -kLowest)) return false;
-      }
+  SOFTLOOKUP_INLINE void Shrink(int lane, Float factor) {
+    for (int64_t k = 0; k < head_.value_width; ++k) {
+      float* output = scratch_.output + k * kQueryTile + lane;
+      Simd::Store(output, Simd::Mul(Simd::Load(output), factor));
     }
-    return true;
   }
 
   void ClearOutput() {
@@ -286,19 +316,24 @@ class ForwardKernel {
   void StoreOutput(bool fresh) {
     if (fresh) ClearOutput();
     float inverse[kQueryTile];
+    float log_sum_exp[kQueryTile];
+    for (int lane = 0; lane < lanes_; lane += Simd::kLanes) {
+      const Float sum = Simd::Load(scratch_.sum + lane);
+      Simd::Store(inverse + lane, Simd::Div(Simd::Set(1.0f), sum));
+      Simd::Store(log_sum_exp + lane,
+                  Simd::Fma(Simd::Load(scratch_.maximum + lane),
+                            Simd::Set(kLn2), Simd::Log(sum)));
+    }
     for (int lane = 0; lane < rows_; ++lane) {
       const int64_t i = first_ + lane;
       const float sum = scratch_.sum[lane];
-      float& log_sum_exp = target_.log_sum_exp[i];
-      inverse[lane] = 1.0f / sum;
       if (fresh || (sum == 0 && !SeesAnyKey(head_, i))) {
-        log_sum_exp = -__builtin_inff();
+        log_sum_exp[lane] = -__builtin_inff();
         inverse[lane] = 0;
-      } else if (sum != sum) {
-        log_sum_exp = HasNanScore(lane) ? sum : __builtin_inff();
-      } else {
-        log_sum_exp = __builtin_fmaf(scratch_.maximum[lane], kLn2, Log(sum));
+      } else if (sum != sum && !HasNanScore(lane)) {
+        log_sum_exp[lane] = __builtin_inff();
       }
+      target_.log_sum_exp[i] = log_sum_exp[lane];
     }
     StoreTransposed<Simd>(scratch_.output, rows_, head_.value_width, inverse,
                           target_.output + first_ * target_.output_stride,

@@ -42,9 +42,9 @@ absl::Status Check(const View& a, const View& b, const StridedView<float>& c,
   if (options.bias.data() == nullptr) return absl::OkStatus();
   const int64_t size = static_cast<int64_t>(options.bias.size());
   if (size != b.dim(1)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "bias has ", size, " elements; allowed: ", b.dim(1),
-        ", one per column of B"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("bias has ", size, " elements; allowed: ", b.dim(1),
+                     ", one per column of B"));
   }
   const View bias(options.bias.data(), Shape{size});
   SOFTLOOKUP_RETURN_IF_ERROR(CheckAlignment("bias", bias));
@@ -59,10 +59,13 @@ struct Blocks {
   int64_t columns;
 };
 
+// A block of C stays in the second-level cache from slice to slice.
+constexpr int64_t kMaxColumns = 8 * kGemmPanel;
+
 // Large blocks reuse more of what they pack; several per thread keep all
 // threads busy to the end.
 Blocks ChooseBlocks(int64_t m, int64_t n, int threads) {
-  Blocks blocks = {std::min(m, kGemmRows), n};
+  Blocks blocks = {std::min(m, kGemmRows), std::min(n, kMaxColumns)};
   if (threads == 1) return blocks;
   const auto enough = [&] {
     return CeilDivide(m, blocks.rows) * CeilDivide(n, blocks.columns) >=
@@ -73,8 +76,7 @@ Blocks ChooseBlocks(int64_t m, int64_t n, int threads) {
     blocks.rows = CeilDivide(blocks.rows, 48) * 24;
   }
   while (!enough() && blocks.columns > 2 * kGemmPanel) {
-    blocks.columns =
-        CeilDivide(blocks.columns, 2 * kGemmPanel) * kGemmPanel;
+    blocks.columns = CeilDivide(blocks.columns, 2 * kGemmPanel) * kGemmPanel;
   }
   while (!enough() && blocks.rows > 8) {
     blocks.rows = CeilDivide(blocks.rows, 16) * 8;
@@ -99,10 +101,10 @@ absl::Status Gemm(const View& a, const View& b, const StridedView<float>& c,
   if (m == 0 || n == 0) return absl::OkStatus();
   const KernelTable& kernels = KernelsFor(run.instruction_set);
   // In doubles, which do not overflow.
-  const double work = static_cast<double>(m) * static_cast<double>(n) *
-                      static_cast<double>(k);
-  const KernelOptions threads = {
-      run.instruction_set, work < kWorthThreads ? nullptr : run.pool};
+  const double work =
+      static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  const KernelOptions threads = {run.instruction_set,
+                                 work < kWorthThreads ? nullptr : run.pool};
   const Blocks blocks = ChooseBlocks(m, n, threads.threads());
   const int64_t row_blocks = CeilDivide(m, blocks.rows);
   const int64_t column_blocks = CeilDivide(n, blocks.columns);

@@ -169,8 +169,7 @@ class GemmKernel {
   SOFTLOOKUP_INLINE static void CopyLanes(const float* source, int64_t used,
                                           int64_t lanes, float* target) {
     for (int64_t i = 0; i < lanes; i += kLanes) {
-      const int count =
-          static_cast<int>(Larger(Smaller(used - i, kLanes), 0));
+      const int count = static_cast<int>(Larger(Smaller(used - i, kLanes), 0));
       Simd::Store(target + i, count == kLanes
                                   ? Simd::Load(source + i)
                                   : Simd::LoadFirst(source + i, count));
@@ -180,9 +179,8 @@ class GemmKernel {
   // target[c][r] = source[r][c] for r < rows and c < columns, 0 for r from
   // `rows` to `padded_rows`, a multiple of kLanes.
   static void CopyTransposed(const float* source, int64_t source_stride,
-                             int64_t rows, int64_t padded_rows,
-                             int64_t columns, float* target,
-                             int64_t target_stride) {
+                             int64_t rows, int64_t padded_rows, int64_t columns,
+                             float* target, int64_t target_stride) {
     for (int64_t row = 0; row < padded_rows; row += kLanes) {
       for (int64_t column = 0; column < columns; column += kLanes) {
         const int count = static_cast<int>(Smaller(kLanes, columns - column));
@@ -190,8 +188,8 @@ class GemmKernel {
         for (int r = 0; r < kLanes; ++r) {
           tile[r] =
               row + r < rows
-                  ? Simd::LoadFirst(
-                        source + (row + r) * source_stride + column, count)
+                  ? Simd::LoadFirst(source + (row + r) * source_stride + column,
+                                    count)
                   : Simd::Zero();
         }
         Simd::Transpose(tile);

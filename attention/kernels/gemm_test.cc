@@ -76,13 +76,13 @@ Problem Draw(RandomStream& stream, int64_t m, int64_t n, int64_t k) {
   const uint32_t activation = stream.UniformInt(4);
   if (activation == 1) problem.options.activation = ArrayFunction::kRelu;
   if (activation == 2) problem.options.activation = ArrayFunction::kGelu;
-  problem.name = absl::StrCat(
-      "[", m, ", ", k, "] x [", k, ", ", n, "], strides ",
-      ShapeString(problem.a.view.layout().strides), " ",
-      ShapeString(problem.b.view.layout().strides), " ",
-      ShapeString(problem.c.view.layout().strides), ", accumulate ",
-      problem.options.accumulate, ", bias ", problem.bias.size(),
-      ", activation ", activation);
+  problem.name =
+      absl::StrCat("[", m, ", ", k, "] x [", k, ", ", n, "], strides ",
+                   ShapeString(problem.a.view.layout().strides), " ",
+                   ShapeString(problem.b.view.layout().strides), " ",
+                   ShapeString(problem.c.view.layout().strides),
+                   ", accumulate ", problem.options.accumulate, ", bias ",
+                   problem.bias.size(), ", activation ", activation);
   return problem;
 }
 
@@ -129,7 +129,7 @@ TEST(Gemm, IsTheDefinitionBitForBitOnSmallShapes) {
              stream.UniformInt(40));
     SCOPED_TRACE(absl::StrCat("case ", n, ": ", problem.name));
     const Tensor<float> expected = Expected(problem);
-    for (const auto& [name, run] : kernels::EveryRun()) {
+    for (const auto& [name, run] : kernels::SomeRuns(n)) {
       ASSERT_EQ(kernels::BitDifference(Compute(problem, run), expected), "")
           << name;
     }

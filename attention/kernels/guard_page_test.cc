@@ -89,7 +89,8 @@ TEST_P(GuardPageTest, Attention) {
       ASSERT_TRUE(status.ok()) << status;
       kernels::BackwardViews gradients = {tensors.New(query_shape),
                                           tensors.New(key_shape),
-                                          tensors.New(value_shape), {}};
+                                          tensors.New(value_shape),
+                                          {}};
       if (bias) gradients.bias = tensors.New(bias_shape);
       const StridedView<float> output_gradient = tensors.New(output_shape);
       status = kernels::AttentionBackwardInto(inputs, {}, output, sums,
@@ -118,12 +119,12 @@ TEST_P(GuardPageTest, Gemm) {
           transpose_b ? tensors.New({columns, depth}).Transpose(0, 1)
                       : tensors.New({depth, columns});
       const StridedView<float> bias = tensors.New({columns});
-      const absl::Status status = kernels::Gemm(
-          a, b, tensors.New({rows, columns}),
-          {.accumulate = n % 3 == 0,
-           .bias = absl::MakeConstSpan(bias.data(), columns),
-           .activation = kernels::ArrayFunction::kGelu},
-          {set, nullptr});
+      const absl::Status status =
+          kernels::Gemm(a, b, tensors.New({rows, columns}),
+                        {.accumulate = n % 3 == 0,
+                         .bias = absl::MakeConstSpan(bias.data(), columns),
+                         .activation = kernels::ArrayFunction::kGelu},
+                        {set, nullptr});
       ASSERT_TRUE(status.ok()) << status;
     }
   }

@@ -33,6 +33,7 @@ struct KernelTable {
   // array_kernels.h.
   void (*map)(ArrayFunction function, const float* x, float* y, int64_t n);
   void (*add)(const float* x, float* y, int64_t n);
+  void (*scale)(float factor, float* y, int64_t n);
   float (*sum)(const float* x, int64_t n);
   float (*sum_of_squares)(const float* x, int64_t n);
   float (*maximum)(const float* x, int64_t n);

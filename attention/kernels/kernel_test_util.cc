@@ -1,6 +1,7 @@
 #include "attention/kernels/kernel_test_util.h"
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
@@ -17,14 +18,22 @@ const std::vector<NamedRun>& EveryRun() {
     for (const int threads : {1, 2, 3, 8, 16}) {
       auto* pool = threads == 1 ? nullptr : new ThreadPool(threads);
       for (const InstructionSet set : SupportedInstructionSets()) {
-        every.push_back({absl::StrCat(InstructionSetName(set), ", ", threads,
-                                      " threads"),
-                         {set, pool}});
+        every.push_back(
+            {absl::StrCat(InstructionSetName(set), ", ", threads, " threads"),
+             {set, pool}});
       }
     }
     return every;
   }());
   return runs;
+}
+
+std::vector<NamedRun> SomeRuns(int n) {
+  const std::vector<NamedRun>& every = EveryRun();
+  const size_t sets = SupportedInstructionSets().size();
+  const size_t first = static_cast<size_t>(n) % (every.size() / sets) * sets;
+  const auto begin = every.begin() + static_cast<std::ptrdiff_t>(first);
+  return {begin, begin + static_cast<std::ptrdiff_t>(sets)};
 }
 
 std::string BitDifference(const Tensor<float>& a, const Tensor<float>& b) {

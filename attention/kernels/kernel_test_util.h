@@ -20,6 +20,10 @@ struct NamedRun {
 // threads; the pools live as long as the program.
 const std::vector<NamedRun>& EveryRun();
 
+// Each instruction set on one of these numbers of threads, a different one for
+// the next n: for tests of so many cases that every run would take long.
+std::vector<NamedRun> SomeRuns(int n);
+
 // "" if the tensors have one shape and the same bits, NaN equal to NaN;
 // otherwise where they first differ.
 std::string BitDifference(const Tensor<float>& a, const Tensor<float>& b);

@@ -41,6 +41,7 @@ const KernelTable kAvx2Kernels = {
     .gemm = Gemm,
     .map = ArrayKernels<SimdAvx2>::Map,
     .add = ArrayKernels<SimdAvx2>::Add,
+    .scale = ArrayKernels<SimdAvx2>::Scale,
     .sum = ArrayKernels<SimdAvx2>::Sum,
     .sum_of_squares = ArrayKernels<SimdAvx2>::SumOfSquares,
     .maximum = ArrayKernels<SimdAvx2>::Maximum,

@@ -41,6 +41,7 @@ const KernelTable kAvx512Kernels = {
     .gemm = Gemm,
     .map = ArrayKernels<SimdAvx512>::Map,
     .add = ArrayKernels<SimdAvx512>::Add,
+    .scale = ArrayKernels<SimdAvx512>::Scale,
     .sum = ArrayKernels<SimdAvx512>::Sum,
     .sum_of_squares = ArrayKernels<SimdAvx512>::SumOfSquares,
     .maximum = ArrayKernels<SimdAvx512>::Maximum,

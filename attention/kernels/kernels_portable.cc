@@ -41,6 +41,7 @@ const KernelTable kPortableKernels = {
     .gemm = Gemm,
     .map = ArrayKernels<SimdPortable>::Map,
     .add = ArrayKernels<SimdPortable>::Add,
+    .scale = ArrayKernels<SimdPortable>::Scale,
     .sum = ArrayKernels<SimdPortable>::Sum,
     .sum_of_squares = ArrayKernels<SimdPortable>::SumOfSquares,
     .maximum = ArrayKernels<SimdPortable>::Maximum,

@@ -31,10 +31,15 @@ struct SimdAvx2 {
     _mm256_storeu_ps(p, v);
   }
   SOFTLOOKUP_INLINE static Float LoadFirst(const float* p, int n) {
-    return _mm256_maskload_ps(p, FirstLanes(n));
+    // Masked moves take many times as long as plain ones on some processors.
+    return n == kLanes ? Load(p) : _mm256_maskload_ps(p, FirstLanes(n));
   }
   SOFTLOOKUP_INLINE static void StoreFirst(float* p, Float v, int n) {
-    _mm256_maskstore_ps(p, FirstLanes(n), v);
+    if (n == kLanes) {
+      Store(p, v);
+    } else {
+      _mm256_maskstore_ps(p, FirstLanes(n), v);
+    }
   }
   SOFTLOOKUP_INLINE static Float Broadcast(const float* p) {
     return _mm256_broadcast_ss(p);

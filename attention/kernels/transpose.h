@@ -11,6 +11,25 @@
 
 namespace softlookup::kernels {
 
+// kLanes rows of kLanes columns, in registers where they are all there:
+// `rows` rows of `columns` columns, the others zero and unread.
+template <typename Simd>
+SOFTLOOKUP_INLINE void LoadBlock(const float* source, int64_t stride, int rows,
+                                 int columns, typename Simd::Float* block) {
+  constexpr int kLanes = Simd::kLanes;
+  if (rows >= kLanes && columns == kLanes) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kLanes; ++r) block[r] = Simd::Load(source + r * stride);
+  } else {
+#pragma GCC unroll 16
+    for (int r = 0; r < kLanes; ++r) {
+      block[r] = r < rows ? Simd::LoadFirst(source + r * stride, columns)
+                          : Simd::Zero();
+    }
+  }
+  Simd::Transpose(block);
+}
+
 // tile[k][lane] = scale rows[lane][k], for `width` columns k; lanes from
 // `rows` to `lanes` are zero. `tile` has kQueryTile lanes a row.
 template <typename Simd>
@@ -22,16 +41,14 @@ void LoadTransposed(const float* source, int64_t stride, int rows, int lanes,
     for (int64_t k = 0; k < width; k += kLanes) {
       const int columns = static_cast<int>(Smaller(kLanes, width - k));
       typename Simd::Float block[kLanes];
-      for (int r = 0; r < kLanes; ++r) {
-        block[r] =
-            lane + r < rows
-                ? Simd::LoadFirst(source + (lane + r) * stride + k, columns)
-                : Simd::Zero();
-      }
-      Simd::Transpose(block);
-      for (int c = 0; c < columns; ++c) {
-        Simd::Store(tile + (k + c) * kQueryTile + lane,
-                    Simd::Mul(block[c], factor));
+      LoadBlock<Simd>(source + lane * stride + k, stride, rows - lane, columns,
+                      block);
+#pragma GCC unroll 16
+      for (int c = 0; c < kLanes; ++c) {
+        if (c < columns) {
+          Simd::Store(tile + (k + c) * kQueryTile + lane,
+                      Simd::Mul(block[c], factor));
+        }
       }
     }
   }
@@ -46,17 +63,16 @@ void StoreTransposed(const float* tile, int rows, int64_t width,
     for (int64_t k = 0; k < width; k += kLanes) {
       const int columns = static_cast<int>(Smaller(kLanes, width - k));
       typename Simd::Float block[kLanes];
-      for (int c = 0; c < kLanes; ++c) {
-        block[c] = c < columns ? Simd::Load(tile + (k + c) * kQueryTile + lane)
-                               : Simd::Zero();
-      }
-      Simd::Transpose(block);
-      for (int r = 0; r < kLanes && lane + r < rows; ++r) {
-        Simd::StoreFirst(target + (lane + r) * stride + k,
-                         factor[lane + r] == 0
-                             ? Simd::Zero()
-                             : Simd::Mul(block[r], Simd::Set(factor[lane + r])),
-                         columns);
+      LoadBlock<Simd>(tile + k * kQueryTile + lane, kQueryTile, columns, kLanes,
+                      block);
+#pragma GCC unroll 16
+      for (int r = 0; r < kLanes; ++r) {
+        if (lane + r >= rows) break;
+        const float by = factor[lane + r];
+        Simd::StoreFirst(
+            target + (lane + r) * stride + k,
+            by == 0 ? Simd::Zero() : Simd::Mul(block[r], Simd::Set(by)),
+            columns);
       }
     }
   }

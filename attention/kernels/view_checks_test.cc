@@ -40,12 +40,10 @@ TEST_F(ViewChecksTest, Targets) {
   EXPECT_TRUE(CheckTarget("x", At(0, {0, 4}, {0, 1}), {0, 4}).ok());
   // Rows one element too close.
   EXPECT_THAT(
-      std::string(
-          CheckTarget("x", At(0, {3, 4}, {3, 1}), {3, 4}).message()),
+      std::string(CheckTarget("x", At(0, {3, 4}, {3, 1}), {3, 4}).message()),
       HasSubstr("elements share memory"));
   EXPECT_THAT(
-      std::string(
-          CheckTarget("x", At(0, {3, 4}, {0, 1}), {3, 4}).message()),
+      std::string(CheckTarget("x", At(0, {3, 4}, {0, 1}), {3, 4}).message()),
       HasSubstr("elements share memory"));
 }
 
@@ -66,12 +64,9 @@ TEST_F(ViewChecksTest, TargetsMayInterleave) {
   const auto part = [this](int64_t n, int64_t heads, int64_t width) {
     return At(n * 8, {5, heads, width}, {24, 4, 1});
   };
-  EXPECT_TRUE(
-      CheckTargetsApart("a", part(0, 2, 4), "b", part(1, 2, 4)).ok());
-  EXPECT_TRUE(
-      CheckTargetsApart("a", part(2, 2, 4), "b", part(0, 1, 3)).ok());
-  EXPECT_FALSE(
-      CheckTargetsApart("a", part(0, 2, 4), "b", part(0, 2, 4)).ok());
+  EXPECT_TRUE(CheckTargetsApart("a", part(0, 2, 4), "b", part(1, 2, 4)).ok());
+  EXPECT_TRUE(CheckTargetsApart("a", part(2, 2, 4), "b", part(0, 1, 3)).ok());
+  EXPECT_FALSE(CheckTargetsApart("a", part(0, 2, 4), "b", part(0, 2, 4)).ok());
   EXPECT_FALSE(CheckTargetsApart("a", At(0, {5, 2, 4}, {24, 4, 1}), "b",
                                  At(7, {5, 2, 4}, {24, 4, 1}))
                    .ok());
