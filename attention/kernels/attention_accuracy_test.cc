@@ -70,8 +70,8 @@ std::vector<Kind> Kinds() {
   };
   const auto powers = [](int range) {
     return [range](RandomStream& stream) {
-      return std::pow(2.0, static_cast<int>(stream.UniformInt(2 * range + 1)) -
-                               range);
+      return std::pow(
+          2.0, static_cast<int>(stream.UniformInt(2 * range + 1)) - range);
     };
   };
   return {
@@ -123,8 +123,8 @@ TEST(AttentionAccuracy, ErrorIsWithinTheStatedBound) {
         const auto ours = kernels::AttentionForward(narrow, {}, {}).value();
         const auto exact = reference::AttentionForward(wide, {}).value();
         const auto our_gradients =
-            kernels::AttentionBackward(narrow, {}, ours,
-                                       gradient.narrow.view(), {})
+            kernels::AttentionBackward(narrow, {}, ours, gradient.narrow.view(),
+                                       {})
                 .value();
         const auto exact_gradients =
             reference::AttentionBackward(wide, {}, gradient.wide.view())
@@ -138,9 +138,9 @@ TEST(AttentionAccuracy, ErrorIsWithinTheStatedBound) {
               double score = 0;
               double d_prob = 0;
               for (int64_t k = 0; k < kWidth; ++k) {
-                score += std::abs(query.wide(0, h, i, k) *
-                                  key.wide(0, h, j, k)) *
-                         scale;
+                score +=
+                    std::abs(query.wide(0, h, i, k) * key.wide(0, h, j, k)) *
+                    scale;
                 d_prob += std::abs(gradient.wide(0, h, i, k) *
                                    value.wide(0, h, j, k));
               }
@@ -161,8 +161,7 @@ TEST(AttentionAccuracy, ErrorIsWithinTheStatedBound) {
             worst = std::max(worst, error / bound);
           }
         };
-        expect("output", ours.output, exact.output,
-               eps * Largest(value.wide));
+        expect("output", ours.output, exact.output, eps * Largest(value.wide));
         expect("log_sum_exp", ours.log_sum_exp, exact.log_sum_exp, eps);
         expect("value", our_gradients.value, exact_gradients.value,
                eps * rows * Largest(gradient.wide));
