@@ -118,10 +118,9 @@ int64_t ParameterCount(const ModelConfig& config) {
       {SaturatingProduct({2, heads}), SaturatingProduct({2, key_heads})});
   const int64_t attention = SaturatingSum(
       {norm, SaturatingProduct({projected, d, config.head_width}),
-       bias * SaturatingSum({SaturatingProduct({heads, config.head_width}),
-                             SaturatingProduct(
-                                 {2, key_heads, config.head_width}),
-                             d}),
+       bias * SaturatingSum(
+                  {SaturatingProduct({heads, config.head_width}),
+                   SaturatingProduct({2, key_heads, config.head_width}), d}),
        config.smeared_keys ? key_heads : 0});
   const int64_t mlp =
       config.mlp_width == 0
@@ -156,8 +155,8 @@ absl::Status CheckConfig(const ModelConfig& config) {
   constexpr int64_t kMaxHeadWidth = 256;
   if (config.head_width > kMaxHeadWidth) {
     return absl::InvalidArgumentError(
-        absl::StrCat("head_width is ", config.head_width,
-                     "; allowed: up to ", kMaxHeadWidth));
+        absl::StrCat("head_width is ", config.head_width, "; allowed: up to ",
+                     kMaxHeadWidth));
   }
   if (config.positions == Positions::kRotary && config.head_width % 2 != 0) {
     return absl::InvalidArgumentError(

@@ -40,8 +40,7 @@ TEST(ModelConfig, ParameterCount) {
   config.tied = true;
   config.positions = Positions::kRotary;
   config.norm = Norm::kRms;
-  EXPECT_EQ(ParameterCount(config),
-            11 * 5 + attention + mlp + norms / 2 + 11);
+  EXPECT_EQ(ParameterCount(config), 11 * 5 + attention + mlp + norms / 2 + 11);
 }
 
 TEST(ModelConfig, ImpossibleShapesAreNamed) {
@@ -102,7 +101,8 @@ TEST(ModelConfig, JsonKeepsEveryField) {
   EXPECT_EQ(*back, config);
   // Every field differs from its default, so none can have been left out.
   const Json json = ConfigToJson(config);
-  for (const auto& [name, value] : ConfigToJson(ModelConfig()).items()) {
+  const Json defaults = ConfigToJson(ModelConfig());
+  for (const auto& [name, value] : defaults.items()) {
     EXPECT_NE(json[name], value) << name;
   }
 }

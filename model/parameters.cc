@@ -10,18 +10,18 @@ namespace softlookup {
 
 ParameterLayout::ParameterLayout(const ModelConfig& config) : config_(config) {
   SOFTLOOKUP_CHECK(CheckConfig(config).ok(), "a valid config");
-  embedding_ = Add("embed.W_E", {config.vocabulary, config.width},
-                   Start::kGaussian);
+  embedding_ =
+      Add("embed.W_E", {config.vocabulary, config.width}, Start::kGaussian);
   if (config.positions == Positions::kLearned) {
     positions_ = Add("pos_embed.W_pos", {config.context, config.width},
                      Start::kGaussian);
   }
   for (int64_t layer = 0; layer < config.layers; ++layer) AddLayer(layer);
   if (config.final_norm) final_norm_ = AddNorm("ln_final");
-  unembedding_ = config.tied ? embedding_
-                             : Add("unembed.W_U",
-                                   {config.width, config.vocabulary},
-                                   Start::kGaussian);
+  unembedding_ = config.tied
+                     ? embedding_
+                     : Add("unembed.W_U", {config.width, config.vocabulary},
+                           Start::kGaussian);
   if (config.biases) {
     unembedding_bias_ = Add("unembed.b_U", {config.vocabulary}, Start::kZero);
   }
@@ -70,9 +70,8 @@ void ParameterLayout::AddLayer(int64_t layer) {
     const char* letter;
     int64_t heads;
   };
-  const Role roles[] = {{"Q", config_.heads},
-                        {"K", config_.key_heads},
-                        {"V", config_.key_heads}};
+  const Role roles[] = {
+      {"Q", config_.heads}, {"K", config_.key_heads}, {"V", config_.key_heads}};
   const int64_t row = (config_.heads + 2 * config_.key_heads) * width;
   offsets.qkv = size_;
   int64_t column = 0;
@@ -96,8 +95,8 @@ void ParameterLayout::AddLayer(int64_t layer) {
     offsets.smear = Add(absl::StrCat(block, "attn.smear"), {config_.key_heads},
                         Start::kZero);
   }
-  offsets.out = Add(absl::StrCat(block, "attn.W_O"),
-                    {config_.heads, width, d}, Start::kGaussian);
+  offsets.out = Add(absl::StrCat(block, "attn.W_O"), {config_.heads, width, d},
+                    Start::kGaussian);
   if (config_.biases) {
     offsets.out_bias = Add(absl::StrCat(block, "attn.b_O"), {d}, Start::kZero);
   }
@@ -129,11 +128,10 @@ void InitializeParameters(const ParameterLayout& layout, uint64_t seed,
     RandomStream stream(seed, absl::StrCat("init ", tensor.name));
     ForEachElement(
         [&](float& x) {
-          x = tensor.start == Start::kOne    ? 1.0f
-              : tensor.start == Start::kZero ? 0.0f
-                                             : static_cast<float>(
-                                                   stream.Gaussian() *
-                                                   deviation);
+          x = tensor.start == Start::kOne ? 1.0f
+              : tensor.start == Start::kZero
+                  ? 0.0f
+                  : static_cast<float>(stream.Gaussian() * deviation);
         },
         layout.View(tensor, parameters.data()));
   }

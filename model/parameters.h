@@ -38,17 +38,17 @@ struct ParameterTensor {
 
 // Where a layer's parameters lie; -1 for what the config does not have.
 struct LayerOffsets {
-  int64_t norm1 = -1;    // weight [d], then bias [d] with layer norm
-  int64_t qkv = -1;      // [d, (H + 2 Hkv) D]
-  int64_t qkv_bias = -1; // [(H + 2 Hkv) D]
-  int64_t smear = -1;    // [Hkv], logits of the share of the key itself
-  int64_t out = -1;      // [H D, d]
-  int64_t out_bias = -1; // [d]
+  int64_t norm1 = -1;     // weight [d], then bias [d] with layer norm
+  int64_t qkv = -1;       // [d, (H + 2 Hkv) D]
+  int64_t qkv_bias = -1;  // [(H + 2 Hkv) D]
+  int64_t smear = -1;     // [Hkv], logits of the share of the key itself
+  int64_t out = -1;       // [H D, d]
+  int64_t out_bias = -1;  // [d]
   int64_t norm2 = -1;
-  int64_t mlp_in = -1;       // [d, m]
-  int64_t mlp_in_bias = -1;  // [m]
-  int64_t mlp_out = -1;      // [m, d]
-  int64_t mlp_out_bias = -1; // [d]
+  int64_t mlp_in = -1;        // [d, m]
+  int64_t mlp_in_bias = -1;   // [m]
+  int64_t mlp_out = -1;       // [m, d]
+  int64_t mlp_out_bias = -1;  // [d]
 };
 
 class ParameterLayout {

@@ -1,10 +1,12 @@
 #include "attention/kernels/view_checks.h"
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/random.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -57,6 +59,37 @@ TEST_F(ViewChecksTest, ApartMeansBeforeOrAfter) {
   // Strides that run backwards.
   EXPECT_FALSE(CheckApart("a", a, "b", At(112, {4}, {-1})).ok());
   EXPECT_TRUE(CheckApart("a", a, "b", At(113, {4}, {-1})).ok());
+}
+
+// Small views of every kind against the elements themselves.
+TEST_F(ViewChecksTest, TargetsApartOrNotAsTheirElementsAre) {
+  RandomStream stream(1, "view_checks_test");
+  int apart = 0;
+  for (int n = 0; n < 3000; ++n) {
+    const auto draw = [&](uint32_t bound) -> int64_t {
+      return 1 + stream.UniformInt(bound);
+    };
+    // Queries, keys and values as parts of one row, with other head counts.
+    const int64_t width = draw(4);
+    const int64_t row = width * draw(8);
+    const Shape strides = {row * 4, width, row, 1};
+    const auto a =
+        At(stream.UniformInt(40), {draw(2), draw(4), draw(4), width}, strides);
+    const auto b =
+        At(stream.UniformInt(40), {draw(2), draw(4), draw(4), width}, strides);
+    if (!CheckTarget("a", a, a.shape()).ok() ||
+        !CheckTarget("b", b, b.shape()).ok()) {
+      continue;
+    }
+    std::set<const float*> addresses;
+    ForEachElement([&](float& x) { addresses.insert(&x); }, a);
+    bool meet = false;
+    ForEachElement([&](float& x) { meet = meet || addresses.count(&x) > 0; },
+                   b);
+    ASSERT_EQ(CheckTargetsApart("a", a, "b", b).ok(), !meet) << "case " << n;
+    apart += meet ? 0 : 1;
+  }
+  EXPECT_GT(apart, 100);
 }
 
 // [T, 3, H, D] with its middle axis taken apart.
