@@ -72,9 +72,9 @@ void Engine<double>::Multiply(const StridedView<const double>& a,
                               const StridedView<const double>& b,
                               const StridedView<double>& c,
                               const MultiplyOptions<double>& options) const {
-  SOFTLOOKUP_CHECK(a.dim(1) == b.dim(0) && c.dim(0) == a.dim(0) &&
-                       c.dim(1) == b.dim(1),
-                   "matrices that fit");
+  SOFTLOOKUP_CHECK(
+      a.dim(1) == b.dim(0) && c.dim(0) == a.dim(0) && c.dim(1) == b.dim(1),
+      "matrices that fit");
   for (int64_t i = 0; i < c.dim(0); ++i) {
     for (int64_t j = 0; j < c.dim(1); ++j) {
       double sum = options.accumulate ? c(i, j) : 0;
@@ -91,8 +91,8 @@ template <>
 void Engine<float>::AttentionForward(
     const AttentionInputs<float>& inputs,
     const AttentionTargets<float>& targets) const {
-  CheckOk(kernels::AttentionForwardInto(
-      inputs, {}, run_, {targets.output, targets.log_sum_exp}));
+  CheckOk(kernels::AttentionForwardInto(inputs, {}, run_,
+                                        {targets.output, targets.log_sum_exp}));
 }
 
 template <>
@@ -111,8 +111,8 @@ void Engine<float>::AttentionBackward(
     const AttentionTargets<float>& outputs,
     const StridedView<const float>& output_gradient,
     const AttentionGradientTargets<float>& targets) const {
-  kernels::BackwardViews views = {targets.query, targets.key, targets.value,
-                                  {}};
+  kernels::BackwardViews views = {
+      targets.query, targets.key, targets.value, {}};
   Tensor<float> bias;  // its gradient is not asked for
   if (inputs.bias.has_value()) {
     bias = Tensor<float>(inputs.bias->shape());

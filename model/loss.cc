@@ -46,10 +46,9 @@ absl::StatusOr<CrossEntropy<T>> CrossEntropyLoss(
     if (targets[n] == kIgnored) continue;
     ++loss.count;
     if (targets[n] < 0 || targets[n] >= vocabulary) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("target ", targets[n], " at position ", n,
-                       "; allowed: 0 to ", vocabulary - 1, ", or ", kIgnored,
-                       " to ignore it"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "target ", targets[n], " at position ", n, "; allowed: 0 to ",
+          vocabulary - 1, ", or ", kIgnored, " to ignore it"));
     }
   }
   if (loss.count == 0) {

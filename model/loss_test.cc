@@ -19,8 +19,8 @@ TYPED_TEST_SUITE(CrossEntropyTest, Types);
 // Two classes: the loss is log(1 + exp(other - own)), a closed form.
 TYPED_TEST(CrossEntropyTest, TwoClasses) {
   const Tensor<TypeParam> logits({3, 2}, {1, 3, -2, -2, 500, -500});
-  const auto loss = CrossEntropyLoss<TypeParam>(
-      Engine<TypeParam>(), logits.view(), {0, 1, 0});
+  const auto loss = CrossEntropyLoss<TypeParam>(Engine<TypeParam>(),
+                                                logits.view(), {0, 1, 0});
   ASSERT_TRUE(loss.ok()) << loss.status();
   const double first = std::log1p(std::exp(2.0));
   const double second = std::log(2.0);
@@ -39,8 +39,8 @@ TYPED_TEST(CrossEntropyTest, TwoClasses) {
 
 TYPED_TEST(CrossEntropyTest, IgnoredTargetsDoNotCount) {
   const Tensor<TypeParam> logits({2, 3}, {1, 2, 3, 0, 0, 0});
-  const auto loss = CrossEntropyLoss<TypeParam>(
-      Engine<TypeParam>(), logits.view(), {kIgnored, 2});
+  const auto loss = CrossEntropyLoss<TypeParam>(Engine<TypeParam>(),
+                                                logits.view(), {kIgnored, 2});
   ASSERT_TRUE(loss.ok()) << loss.status();
   EXPECT_NEAR(loss->mean, std::log(3.0), 1e-7);
   EXPECT_EQ(loss->count, 1);

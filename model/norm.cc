@@ -42,8 +42,7 @@ void NormRowBackward(Norm norm, const T* normalized, T scale, const T* weight,
   mean = norm == Norm::kLayer ? mean / count : 0;
   along /= count;
   for (int64_t k = 0; k < width; ++k) {
-    d_x[k] =
-        scale * (d_output[k] * weight[k] - mean - normalized[k] * along);
+    d_x[k] = scale * (d_output[k] * weight[k] - mean - normalized[k] * along);
   }
 }
 

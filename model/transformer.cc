@@ -136,9 +136,9 @@ struct Transformer<T>::Pass {
     Resize(norm.scale, {rows});
     engine.ForRows(rows, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
-        norm.scale[row] = NormRow(
-            config.norm, &x(row, 0), weights + offset, config.width,
-            &norm.normalized(row, 0), &norm.output(row, 0));
+        norm.scale[row] =
+            NormRow(config.norm, &x(row, 0), weights + offset, config.width,
+                    &norm.normalized(row, 0), &norm.output(row, 0));
       }
     });
     return norm.output;
@@ -180,9 +180,8 @@ struct Transformer<T>::Pass {
     inputs.value = Value(&qkv[0]);
     inputs.mask.causal = CausalAlignment::kTopLeft;
     if (config.positions == Positions::kAlibi) {
-      inputs.bias = model.alibi_.view()
-                        .Slice(2, 0, positions)
-                        .Slice(3, 0, positions);
+      inputs.bias =
+          model.alibi_.view().Slice(2, 0, positions).Slice(3, 0, positions);
     }
     return inputs;
   }
@@ -241,8 +240,8 @@ struct Transformer<T>::Pass {
     if (config.positions == Positions::kRotary) RotateHeads(false, layer.qkv);
     Resize(layer.z, {rows, head_columns});
     Resize(layer.log_sum_exp, {batch, config.heads, positions});
-    engine.AttentionForward(Inputs(layer.qkv), {Output(&layer.z[0]),
-                                                layer.log_sum_exp.view()});
+    engine.AttentionForward(Inputs(layer.qkv),
+                            {Output(&layer.z[0]), layer.log_sum_exp.view()});
     Tensor<T>& mid = config.mlp_width > 0 ? layer.resid_mid : next;
     mid = x;
     engine.Multiply(std::as_const(layer.z).view(),
@@ -268,8 +267,7 @@ struct Transformer<T>::Pass {
   StridedView<const T> Unembedding() const {
     const int64_t offset = model.layout_.unembedding();
     return config.tied
-               ? Weight(offset, config.vocabulary, config.width)
-                     .Transpose(0, 1)
+               ? Weight(offset, config.vocabulary, config.width).Transpose(0, 1)
                : Weight(offset, config.width, config.vocabulary);
   }
 
@@ -283,8 +281,8 @@ struct Transformer<T>::Pass {
       T* d_weight = gradient + offset;
       for (int64_t row = 0; row < rows; ++row) {
         for (int64_t k = 0; k < config.width; ++k) {
-          d_weight[k] = std::fma(d_branch(row, k), norm.normalized(row, k),
-                                 d_weight[k]);
+          d_weight[k] =
+              std::fma(d_branch(row, k), norm.normalized(row, k), d_weight[k]);
         }
       }
       if (config.norm == Norm::kLayer) {
@@ -331,8 +329,7 @@ struct Transformer<T>::Pass {
     // pre = norm(x) W_in + b_in
     const Tensor<T>& input =
         at.norm2 < 0 ? layer.resid_mid : layer.norm2.output;
-    engine.Multiply(input.view().Transpose(0, 1),
-                    std::as_const(d_mlp).view(),
+    engine.Multiply(input.view().Transpose(0, 1), std::as_const(d_mlp).view(),
                     MutableMatrix(gradient + at.mlp_in, d, m));
     if (config.biases) AddColumnSums(d_mlp, gradient + at.mlp_in_bias);
     Tensor<T> d_input({rows, d});
@@ -390,8 +387,7 @@ struct Transformer<T>::Pass {
     // The engine reads the outputs only.
     auto& outputs = const_cast<LayerActivations<T>&>(layer);
     engine.AttentionBackward(
-        Inputs(layer.qkv),
-        {Output(&outputs.z[0]), outputs.log_sum_exp.view()},
+        Inputs(layer.qkv), {Output(&outputs.z[0]), outputs.log_sum_exp.view()},
         Output(&std::as_const(d_z)[0]),
         {Query(&d_qkv[0]), Key(&d_qkv[0]), Value(&d_qkv[0])});
     if (config.positions == Positions::kRotary) RotateHeads(true, d_qkv);
@@ -470,9 +466,8 @@ absl::Status Transformer<T>::Forward(
     pass.ForwardLayer(layout_.layer(i), activations.layers[i].resid_pre,
                       activations.layers[i], next);
   }
-  const Tensor<T>& last =
-      pass.Normalize(activations.resid_final, layout_.final_norm(),
-                     activations.final_norm);
+  const Tensor<T>& last = pass.Normalize(
+      activations.resid_final, layout_.final_norm(), activations.final_norm);
   Resize(activations.logits, {pass.rows, config().vocabulary});
   engine_.Multiply(last.view(), pass.Unembedding(), activations.logits.view(),
                    {.bias = pass.Bias(layout_.unembedding_bias())});
@@ -489,12 +484,11 @@ void Transformer<T>::Backward(absl::Span<const T> parameters,
   const int64_t vocabulary = config().vocabulary;
   const Pass pass(*this, parameters.data(), activations.batch,
                   activations.positions);
-  SOFTLOOKUP_CHECK(
-      static_cast<int64_t>(parameters.size()) == layout_.size() &&
-          gradient.size() == parameters.size() &&
-          tokens.size() == pass.rows &&
-          d_logits.shape() == Shape({pass.rows, vocabulary}),
-      "what the forward pass had");
+  SOFTLOOKUP_CHECK(static_cast<int64_t>(parameters.size()) == layout_.size() &&
+                       gradient.size() == parameters.size() &&
+                       tokens.size() == pass.rows &&
+                       d_logits.shape() == Shape({pass.rows, vocabulary}),
+                   "what the forward pass had");
   std::fill(gradient.begin(), gradient.end(), T{0});
   T* const into = gradient.data();
 
@@ -506,9 +500,9 @@ void Transformer<T>::Backward(absl::Span<const T> parameters,
     engine_.Multiply(d_logits.Transpose(0, 1), last.view(),
                      MutableMatrix(into + layout_.embedding(), vocabulary, d));
   } else {
-    engine_.Multiply(last.view().Transpose(0, 1), d_logits,
-                     MutableMatrix(into + layout_.unembedding(), d,
-                                   vocabulary));
+    engine_.Multiply(
+        last.view().Transpose(0, 1), d_logits,
+        MutableMatrix(into + layout_.unembedding(), d, vocabulary));
   }
   if (config().biases) {
     T* d_bias = into + layout_.unembedding_bias();
@@ -517,8 +511,7 @@ void Transformer<T>::Backward(absl::Span<const T> parameters,
     }
   }
   Tensor<T> d_last({pass.rows, d});
-  engine_.Multiply(d_logits, pass.Unembedding().Transpose(0, 1),
-                   d_last.view());
+  engine_.Multiply(d_logits, pass.Unembedding().Transpose(0, 1), d_last.view());
   Tensor<T> d_x({pass.rows, d});
   pass.AddThroughNorm(layout_.final_norm(), activations.final_norm, d_last,
                       into, d_x);
@@ -536,8 +529,7 @@ void Transformer<T>::Backward(absl::Span<const T> parameters,
     T* d_embedding = into + layout_.embedding() + tokens[row] * d;
     for (int64_t k = 0; k < d; ++k) d_embedding[k] += d_x(row, k);
     if (layout_.positions() < 0) continue;
-    T* d_position =
-        into + layout_.positions() + row % pass.positions * d;
+    T* d_position = into + layout_.positions() + row % pass.positions * d;
     for (int64_t k = 0; k < d; ++k) d_position[k] += d_x(row, k);
   }
 }

@@ -96,8 +96,8 @@ class Transformer {
 
   ParameterLayout layout_;
   Engine<T> engine_;
-  Tensor<T> rotation_;     // [context, D], cosines then sines
-  Tensor<T> alibi_;        // [1, H, context, context]
+  Tensor<T> rotation_;  // [context, D], cosines then sines
+  Tensor<T> alibi_;     // [1, H, context, context]
 };
 
 }  // namespace softlookup

@@ -136,16 +136,16 @@ TEST(Transformer, GradientsOfEveryParameter) {
     const Tensor<int32_t> tokens = DrawTokens(stream, config, 2, 5);
     std::vector<int32_t> targets;
     for (int i = 0; i < 10; ++i) {
-      targets.push_back(i % 4 == 3
-                            ? kIgnored
-                            : static_cast<int32_t>(stream.UniformInt(7)));
+      targets.push_back(
+          i % 4 == 3 ? kIgnored : static_cast<int32_t>(stream.UniformInt(7)));
     }
     std::vector<double> gradient;
     Loss(model, parameters, tokens, targets, &gradient);
     for (const ParameterTensor& tensor : model.layout().tensors()) {
       // Through the tensor's view, so that the message names it.
       std::vector<double> index(parameters.size());
-      for (size_t i = 0; i < index.size(); ++i) index[i] = static_cast<double>(i);
+      for (size_t i = 0; i < index.size(); ++i)
+        index[i] = static_cast<double>(i);
       ForEachElement(
           [&](double position) {
             const auto i = static_cast<size_t>(position);
@@ -275,9 +275,9 @@ TEST(Transformer, BadInput) {
                          const Tensor<int32_t>& tokens) {
     return std::string(model.Forward(weights, tokens, memory).message());
   };
-  EXPECT_THAT(error(absl::MakeSpan(parameters).subspan(1),
-                    Tensor<int32_t>({1, 1})),
-              HasSubstr("parameters; allowed: "));
+  EXPECT_THAT(
+      error(absl::MakeSpan(parameters).subspan(1), Tensor<int32_t>({1, 1})),
+      HasSubstr("parameters; allowed: "));
   EXPECT_EQ(error(parameters, Tensor<int32_t>({1, 10})),
             "tokens have shape [1, 10]; allowed: [B, T], B at least 1, T from "
             "1 to the context of 9");
