@@ -16,15 +16,15 @@ absl::Status CheckAdamWOptions(const AdamWOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, " is ", value, "; allowed: ", allowed));
   };
-  for (const auto& [name, beta] : {std::pair("beta1", options.beta1),
-                                   std::pair("beta2", options.beta2)}) {
+  for (const auto& [name, beta] :
+       {std::pair("beta1", options.beta1), std::pair("beta2", options.beta2)}) {
     if (!(beta >= 0 && beta < 1)) return error(name, beta, "0 up to below 1");
   }
   if (!(options.epsilon > 0 && std::isfinite(options.epsilon))) {
     return error("epsilon", options.epsilon, "a positive number");
   }
-  for (const auto& [name, value] : {std::pair("decay", options.decay),
-                                    std::pair("clip", options.clip)}) {
+  for (const auto& [name, value] :
+       {std::pair("decay", options.decay), std::pair("clip", options.clip)}) {
     if (!(value >= 0 && std::isfinite(value))) {
       return error(name, value, "0 or a positive number");
     }
@@ -73,8 +73,8 @@ double AdamW::Step(double rate, absl::Span<const float> gradient,
     const float g = gradient[i] * shrink;
     mean_[i] = beta1 * mean_[i] + keep1 * g;
     square_[i] = beta2 * square_[i] + keep2 * g * g;
-    const float update = mean_[i] * correct1 /
-                         (std::sqrt(square_[i] * correct2) + epsilon);
+    const float update =
+        mean_[i] * correct1 / (std::sqrt(square_[i] * correct2) + epsilon);
     parameters[i] -= step * (update + decay_[i] * parameters[i]);
   }
   return norm;
@@ -83,9 +83,9 @@ double AdamW::Step(double rate, absl::Span<const float> gradient,
 absl::Status AdamW::Restore(int64_t steps, std::vector<float> mean,
                             std::vector<float> square) {
   if (mean.size() != mean_.size() || square.size() != square_.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "there are ", mean.size(), " and ", square.size(),
-        " moments; allowed: ", mean_.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("there are ", mean.size(), " and ", square.size(),
+                     " moments; allowed: ", mean_.size()));
   }
   if (steps < 0) {
     return absl::InvalidArgumentError(

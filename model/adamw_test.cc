@@ -52,9 +52,8 @@ TEST(AdamW, FollowsTheFormulas) {
     double norm = 0;
     for (const float g : gradient) norm += static_cast<double>(g) * g;
     norm = std::sqrt(norm);
-    EXPECT_NEAR(
-        optimizer.Step(0.1, gradient, absl::MakeSpan(weights), {}), norm,
-        1e-5 * norm);
+    EXPECT_NEAR(optimizer.Step(0.1, gradient, absl::MakeSpan(weights), {}),
+                norm, 1e-5 * norm);
     for (size_t i = 0; i < w.size(); ++i) {
       const double g = gradient[i] * (norm > 2 ? 2 / norm : 1);
       m[i] = 0.9 * m[i] + 0.1 * g;
@@ -74,8 +73,8 @@ TEST(AdamW, AGradientThatIsNotFiniteChangesNothing) {
   std::vector<float> weights(layout.size(), 1);
   std::vector<float> gradient(layout.size(), 1);
   gradient[3] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_TRUE(std::isnan(
-      optimizer.Step(0.1, gradient, absl::MakeSpan(weights), {})));
+  EXPECT_TRUE(
+      std::isnan(optimizer.Step(0.1, gradient, absl::MakeSpan(weights), {})));
   EXPECT_EQ(weights, std::vector<float>(layout.size(), 1));
   EXPECT_EQ(optimizer.steps(), 0);
 }
@@ -102,9 +101,9 @@ TEST(AdamW, GoesOnFromARestoredState) {
     second.Step(0.01, gradient, absl::MakeSpan(resumed), {});
   }
   EXPECT_EQ(straight, resumed);
-  EXPECT_EQ(first.Restore(1, {}, {}).message(),
-            "there are 0 and 0 moments; allowed: " +
-                std::to_string(layout.size()));
+  EXPECT_EQ(
+      first.Restore(1, {}, {}).message(),
+      "there are 0 and 0 moments; allowed: " + std::to_string(layout.size()));
 }
 
 TEST(CheckAdamWOptions, NamesTheOption) {
@@ -114,8 +113,7 @@ TEST(CheckAdamWOptions, NamesTheOption) {
   EXPECT_EQ(error({}), "");
   EXPECT_EQ(error({.beta1 = 1}), "beta1 is 1; allowed: 0 up to below 1");
   EXPECT_EQ(error({.beta2 = -0.5}), "beta2 is -0.5; allowed: 0 up to below 1");
-  EXPECT_EQ(error({.epsilon = 0}),
-            "epsilon is 0; allowed: a positive number");
+  EXPECT_EQ(error({.epsilon = 0}), "epsilon is 0; allowed: a positive number");
   EXPECT_EQ(error({.decay = -1}),
             "decay is -1; allowed: 0 or a positive number");
   EXPECT_EQ(error({.clip = std::nan("")}),

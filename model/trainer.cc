@@ -1,0 +1,50 @@
+#include "model/trainer.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "model/loss.h"
+
+namespace softlookup {
+
+Trainer::Trainer(const ModelConfig& config, const AdamWOptions& options,
+                 uint64_t seed, const kernels::KernelOptions& run)
+    : model_(config, Engine<float>(run)),
+      optimizer_(model_.layout(), options),
+      weights_(model_.layout().size()),
+      gradient_(model_.layout().size()) {
+  InitializeParameters(model_.layout(), seed, absl::MakeSpan(weights_));
+}
+
+absl::StatusOr<TrainingStep> Trainer::Step(const Tensor<int32_t>& tokens,
+                                           absl::Span<const int32_t> targets,
+                                           double rate) {
+  SOFTLOOKUP_RETURN_IF_ERROR(model_.Forward(weights_, tokens, activations_));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      const CrossEntropy<float> loss,
+      CrossEntropyLoss(model_.engine(),
+                       std::as_const(activations_.logits).view(), targets));
+  TrainingStep step;
+  step.loss = loss.mean;
+  if (!std::isfinite(loss.mean)) {
+    return absl::InternalError(
+        absl::StrCat("the loss is ", loss.mean, " at step ",
+                     optimizer_.steps(), "; the weights are those before it"));
+  }
+  model_.Backward(weights_, tokens, activations_, loss.d_logits.view(),
+                  absl::MakeSpan(gradient_));
+  step.gradient_norm = optimizer_.Step(
+      rate, gradient_, absl::MakeSpan(weights_), model_.engine().run());
+  if (!std::isfinite(step.gradient_norm)) {
+    return absl::InternalError(
+        absl::StrCat("the gradient's norm is ", step.gradient_norm,
+                     " at step ", optimizer_.steps(),
+                     "; the weights are those before it"));
+  }
+  return step;
+}
+
+}  // namespace softlookup
