@@ -46,7 +46,7 @@ class Engine {
   explicit Engine(const kernels::KernelOptions& run = {}) : run_(run) {}
 
   // C = A B: A [m, k] and B [k, n] of any strides, C [m, n] with contiguous
-  // rows. An element is one chain of fused multiply-adds in order of k.
+  // rows. Sums run in an order of their own (attention/kernels/gemm.h).
   void Multiply(const StridedView<const T>& a, const StridedView<const T>& b,
                 const StridedView<T>& c,
                 const MultiplyOptions<T>& options = {}) const;

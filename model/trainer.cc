@@ -31,8 +31,8 @@ absl::StatusOr<TrainingStep> Trainer::Step(const Tensor<int32_t>& tokens,
   step.loss = loss.mean;
   if (!std::isfinite(loss.mean)) {
     return absl::InternalError(
-        absl::StrCat("the loss is ", loss.mean, " at step ",
-                     optimizer_.steps(), "; the weights are those before it"));
+        absl::StrCat("the loss is ", loss.mean, " at step ", optimizer_.steps(),
+                     "; the weights are those before it"));
   }
   model_.Backward(weights_, tokens, activations_, loss.d_logits.view(),
                   absl::MakeSpan(gradient_));
@@ -40,9 +40,8 @@ absl::StatusOr<TrainingStep> Trainer::Step(const Tensor<int32_t>& tokens,
       rate, gradient_, absl::MakeSpan(weights_), model_.engine().run());
   if (!std::isfinite(step.gradient_norm)) {
     return absl::InternalError(
-        absl::StrCat("the gradient's norm is ", step.gradient_norm,
-                     " at step ", optimizer_.steps(),
-                     "; the weights are those before it"));
+        absl::StrCat("the gradient's norm is ", step.gradient_norm, " at step ",
+                     optimizer_.steps(), "; the weights are those before it"));
   }
   return step;
 }

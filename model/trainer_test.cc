@@ -28,8 +28,8 @@ Batch Successors(RandomStream& stream, int64_t batch, int64_t positions,
                  int32_t vocabulary) {
   Batch drawn = {Tensor<int32_t>({batch, positions}), {}};
   for (int64_t i = 0; i < drawn.tokens.size(); ++i) {
-    drawn.tokens[i] =
-        static_cast<int32_t>(stream.UniformInt(static_cast<uint32_t>(vocabulary)));
+    drawn.tokens[i] = static_cast<int32_t>(
+        stream.UniformInt(static_cast<uint32_t>(vocabulary)));
     drawn.targets.push_back((drawn.tokens[i] + 1) % vocabulary);
   }
   return drawn;

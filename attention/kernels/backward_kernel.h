@@ -13,8 +13,9 @@
 // exponentiated and for dQ, along the width for dK and dV.
 //
 // Fixed order (see determinism.md): dK and dV are one fused chain over the
-// queries of each head of the group in turn; dQ is one fused chain over the
-// keys of the range.
+// queries of a tile, added up over the tiles of each head of the group in turn;
+// dQ is one fused chain over the keys of a segment (as in the forward pass),
+// added up over the segments of the range.
 #ifndef SOFTLOOKUP_ATTENTION_KERNELS_BACKWARD_KERNEL_H_
 #define SOFTLOOKUP_ATTENTION_KERNELS_BACKWARD_KERNEL_H_
 
@@ -328,29 +329,43 @@ class BackwardKernel {
                            head_->key_stride, n, head_->width);
   }
 
-  // The three products with masked pairs left out one by one: 0 times
-  // infinity is NaN.
+  // The three products with masked pairs left out one by one: 0 times infinity
+  // is NaN. The order, and so the bits of what is finite, are those of the fast
+  // products.
   void CarefulProducts(int64_t j, int n, int lane) {
     const int64_t width = PaddedWidth(head_->width);
     const int64_t value_width = PaddedWidth(head_->value_width);
-    for (int row = 0; row < n; ++row) {
-      const float* key = head_->key + (j + row) * head_->key_stride;
-      float* d_key = scratch_.d_key + (j + row - begin_) * width;
-      float* d_value = scratch_.d_value + (j + row - begin_) * value_width;
+    // target += sum over the queries of this segment of factor x
+    const auto add_queries = [&](int row, const float* factors, const float* x,
+                                 int64_t stride, int64_t k, float& target) {
+      float sum = 0;
       for (int at = lane; at < rows_; ++at) {
         if (!Visible(*head_, first_ + at, j + row)) continue;
-        const float p = scratch_.weights[row * kQueryTile + at];
-        const float d_score = scratch_.d_scores[row * kQueryTile + at];
-        const float* query = scratch_.query_rows + at * width;
-        const float* d_output = scratch_.output_rows + at * value_width;
-        for (int64_t k = 0; k < head_->value_width; ++k) {
-          d_value[k] = __builtin_fmaf(p, d_output[k], d_value[k]);
+        sum = __builtin_fmaf(factors[row * kQueryTile + at], x[at * stride + k],
+                             sum);
+      }
+      target += sum;
+    };
+    for (int row = 0; row < n; ++row) {
+      const int64_t key = j + row - begin_;
+      for (int64_t k = 0; k < head_->value_width; ++k) {
+        add_queries(row, scratch_.weights, scratch_.output_rows, value_width, k,
+                    scratch_.d_value[key * value_width + k]);
+      }
+      for (int64_t k = 0; k < head_->width; ++k) {
+        add_queries(row, scratch_.d_scores, scratch_.query_rows, width, k,
+                    scratch_.d_key[key * width + k]);
+      }
+    }
+    for (int at = lane; at < rows_; ++at) {
+      for (int64_t k = 0; k < head_->width; ++k) {
+        float sum = 0;
+        for (int row = 0; row < n; ++row) {
+          if (!Visible(*head_, first_ + at, j + row)) continue;
+          sum = __builtin_fmaf(head_->key[(j + row) * head_->key_stride + k],
+                               scratch_.d_scores[row * kQueryTile + at], sum);
         }
-        for (int64_t k = 0; k < head_->width; ++k) {
-          float& d_query = scratch_.d_query[k * kQueryTile + at];
-          d_key[k] = __builtin_fmaf(d_score, query[k], d_key[k]);
-          d_query = __builtin_fmaf(key[k], d_score, d_query);
-        }
+        scratch_.d_query[k * kQueryTile + at] += sum;
       }
     }
   }

@@ -7,10 +7,12 @@
 // row's maximum grows (Milakov and Gimelshein 2018; Dao et al. 2022).
 //
 // Fixed order (see determinism.md): a score is one fused chain over the width;
-// an output element is one fused chain over the keys, multiplied by the change
-// of the maximum at each tile of kKeyTile keys; a row sum is a chain of
-// additions within a key tile, then added. Keys that a whole lane group does
-// not see are left out; a masked key inside a group has a weight of exactly 0.
+// an output element is one fused chain over the keys of each segment (a key
+// tile, cut where a lane group begins to see less), added up after what was
+// there was multiplied by the change of the maximum at each key tile; a row sum
+// is a chain of additions within a key tile, then added. Keys that a whole lane
+// group does not see are left out; a masked key inside a group has a weight of
+// exactly 0.
 #ifndef SOFTLOOKUP_ATTENTION_KERNELS_FORWARD_KERNEL_H_
 #define SOFTLOOKUP_ATTENTION_KERNELS_FORWARD_KERNEL_H_
 
@@ -110,7 +112,9 @@ class ForwardKernel {
     if (masked && !AllFinite<Simd>(value.data, head_.value_stride, n,
                                    head_.value_width)) {
       if (fresh) ClearOutput();
-      CarefulProduct(j, n);
+      Segments(n, keys, [&](int key0, int key1, int lane) {
+        CarefulProduct(j, key0, key1, lane);
+      });
       return;
     }
     bool first_segment = fresh;
@@ -274,18 +278,19 @@ class ForwardKernel {
     }
   }
 
-  // The product where a masked key has a value that is not finite: 0 times
-  // infinity is NaN, so masked pairs are left out one by one.
-  void CarefulProduct(int64_t j, int n) {
-    for (int key = 0; key < n; ++key) {
-      const float* value = head_.value + (j + key) * head_.value_stride;
-      for (int lane = 0; lane < rows_; ++lane) {
-        if (!Visible(head_, first_ + lane, j + key)) continue;
-        const float p = scratch_.weights[key * kQueryTile + lane];
-        for (int64_t k = 0; k < head_.value_width; ++k) {
-          float& output = scratch_.output[k * kQueryTile + lane];
-          output = __builtin_fmaf(value[k], p, output);
+  // A segment's product where a masked key has a value that is not finite: 0
+  // times infinity is NaN, so masked pairs are left out one by one. The order,
+  // and so the bits of what is finite, are those of the fast product.
+  void CarefulProduct(int64_t j, int key0, int key1, int first_lane) {
+    for (int lane = first_lane; lane < rows_; ++lane) {
+      for (int64_t k = 0; k < head_.value_width; ++k) {
+        float sum = 0;
+        for (int key = key0; key < key1; ++key) {
+          if (!Visible(head_, first_ + lane, j + key)) continue;
+          sum = __builtin_fmaf(head_.value[(j + key) * head_.value_stride + k],
+                               scratch_.weights[key * kQueryTile + lane], sum);
         }
+        scratch_.output[k * kQueryTile + lane] += sum;
       }
     }
   }

@@ -11,9 +11,9 @@
 //       kernels::Gemm(x.view().Transpose(0, 1), dy.view(), dw.view(),
 //                     {.accumulate = true}, run));
 //
-// Element (i, j) is one chain of fused multiply-adds over the inner index in
-// ascending order, so a row of a product has the bits that a product of that
-// row alone has. Scratch: kGemmScratchBytes per thread.
+// Element (i, j) is a sum of chains of fused multiply-adds, each over 128 inner
+// indices in ascending order, so a row of a product has the bits that a product
+// of that row alone has. Scratch: kGemmScratchBytes per thread.
 #ifndef SOFTLOOKUP_ATTENTION_KERNELS_GEMM_H_
 #define SOFTLOOKUP_ATTENTION_KERNELS_GEMM_H_
 

@@ -5,10 +5,9 @@
 // the first-level cache; A is read in place by broadcast, or packed when its
 // rows are not contiguous. Packing copies numbers, it computes nothing.
 //
-// Fixed order (see determinism.md): an element of C is one chain of fused
-// multiply-adds over the inner dimension in ascending order, carried from
-// slice to slice through C itself. Blocks, slices, panels and packing decide
-// speed and nothing else.
+// Fixed order (see determinism.md): an element is the sum, slice by slice in
+// ascending order, of one chain of fused multiply-adds per kGemmSlice inner
+// elements. Blocks, panels and packing decide speed and nothing else.
 #ifndef SOFTLOOKUP_ATTENTION_KERNELS_GEMM_KERNEL_H_
 #define SOFTLOOKUP_ATTENTION_KERNELS_GEMM_KERNEL_H_
 
@@ -24,7 +23,7 @@ namespace softlookup::kernels {
 inline constexpr int64_t kGemmRows = 192;
 // Columns of the widest panel.
 inline constexpr int64_t kGemmPanel = 48;
-// Inner elements of a slice.
+// Inner elements of a slice; part of the definition of the result's bits.
 inline constexpr int64_t kGemmSlice = 128;
 
 struct GemmBlock {

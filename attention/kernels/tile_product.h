@@ -1,9 +1,11 @@
 // The matrix product inside every kernel: C (+)= A B on one tile.
 //
 // C is [rows, lanes], B is [depth, lanes], both with contiguous lanes; A is
-// [rows, depth] with any strides, read by broadcast. Each element of C is one
-// chain of fused multiply-adds over depth in ascending order, started from 0
-// or from C: its bits depend on nothing but the operands.
+// [rows, depth] with any strides, read by broadcast. Each element of A B is one
+// chain of fused multiply-adds over depth in ascending order, from 0; with
+// kAccumulate it is then added to C: its bits depend on nothing but the
+// operands. Long sums are built of such parts, which round less than one long
+// chain does.
 //
 // The micro-kernel holds kRows x kVectors accumulators in registers.
 #ifndef SOFTLOOKUP_ATTENTION_KERNELS_TILE_PRODUCT_H_
@@ -31,8 +33,7 @@ SOFTLOOKUP_INLINE void MicroProduct(ConstTile a, const float* b,
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
-      sum[r][v] = kAccumulate ? Simd::Load(c + r * c_stride + v * Simd::kLanes)
-                              : Simd::Zero();
+      sum[r][v] = Simd::Zero();
     }
   }
   for (int64_t k = 0; k < depth; ++k) {
@@ -55,7 +56,9 @@ SOFTLOOKUP_INLINE void MicroProduct(ConstTile a, const float* b,
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
-      Simd::Store(c + r * c_stride + v * Simd::kLanes, sum[r][v]);
+      float* target = c + r * c_stride + v * Simd::kLanes;
+      Simd::Store(target, kAccumulate ? Simd::Add(Simd::Load(target), sum[r][v])
+                                      : sum[r][v]);
     }
   }
 }
