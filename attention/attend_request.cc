@@ -91,7 +91,8 @@ absl::Status ParseBackend(const AttendFlags& flags, AttendRequest& request) {
     if (is_default) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("flag --", name, " with --backend=", flags.backend,
-                     ", which has one way to run; allowed: --backend=simd"));
+                     ", which has one way to run; allowed: --backend=simd "
+                     "--precision=float32"));
   }
   return absl::OkStatus();
 }

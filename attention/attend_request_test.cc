@@ -133,12 +133,12 @@ TEST(ParseAttendFlagsTest, TheReferenceHasOneWayToRun) {
   flags.threads = "1";
   EXPECT_EQ(Error(flags),
             "flag --threads with --backend=reference, which has one way to "
-            "run; allowed: --backend=simd");
+            "run; allowed: --backend=simd --precision=float32");
   flags = Minimal();
   flags.isa = "avx2";
   EXPECT_EQ(Error(flags),
             "flag --isa with --backend=reference, which has one way to run; "
-            "allowed: --backend=simd");
+            "allowed: --backend=simd --precision=float32");
 }
 
 TEST(ParseAttendFlagsTest, Scale) {

@@ -103,10 +103,10 @@ class BadInputTest(AttendTestCase):
                 "all processors" % threads, *simd, "--threads=" + threads)
         self.expect_error(
             "flag --threads with --backend=reference, which has one way to "
-            "run; allowed: --backend=simd", *paths, "--threads=2")
+            "run; allowed: --backend=simd --precision=float32", *paths, "--threads=2")
         self.expect_error(
             "flag --isa with --backend=reference, which has one way to run; "
-            "allowed: --backend=simd", *paths, "--isa=avx2")
+            "allowed: --backend=simd --precision=float32", *paths, "--isa=avx2")
         self.expect_error(
             'flag --isa is "sse"; allowed: auto, portable, avx2, avx512',
             *simd, "--isa=sse")

@@ -55,7 +55,7 @@ struct AttentionInputs {
 };
 
 struct AttentionOptions {
-  std::optional<double> scale;  // default 1 / sqrt(D); must be finite
+  std::optional<double> scale = {};  // default 1 / sqrt(D); must be finite
   FullyMasked fully_masked = FullyMasked::kZero;
   bool weights = false;  // also return P
 };

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -44,7 +45,12 @@ absl::Status CheckThreads(int64_t threads) {
 ThreadPool::ThreadPool(int threads) {
   SOFTLOOKUP_CHECK(CheckThreads(threads).ok(), "a valid number of threads");
   for (int i = 1; i < threads; ++i) {
-    workers_.emplace_back([this] { Work(); });
+    try {
+      workers_.emplace_back([this] { Work(); });
+    } catch (const std::system_error&) {
+      // As many as the system allows: a result does not depend on the number.
+      return;
+    }
   }
 }
 

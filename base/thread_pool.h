@@ -6,8 +6,8 @@
 // Results must not depend on which thread runs a task, nor on how many there
 // are: a task writes what no other task of the loop writes, and sums are
 // grouped by shape, never by thread. A pool without work sleeps. A loop inside
-// a task, or started while another thread's loop is running, runs on the
-// calling thread alone, so nesting is safe.
+// a task of a loop on several threads, or started while another thread's loop
+// is running, runs on the calling thread alone, so nesting is safe.
 #ifndef SOFTLOOKUP_BASE_THREAD_POOL_H_
 #define SOFTLOOKUP_BASE_THREAD_POOL_H_
 
@@ -33,7 +33,8 @@ inline constexpr int64_t kMaxThreads = 1024;
 
 class ThreadPool {
  public:
-  // Starts threads - 1 workers. `threads` must pass CheckThreads.
+  // Starts threads - 1 workers, or as many as the system allows. `threads` must
+  // pass CheckThreads.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -32,8 +32,8 @@ SafetensorsFile ModelFile(const ParameterLayout& layout,
   file.metadata["version"] = absl::StrCat(kVersion);
   file.metadata["config"] = ConfigToJson(layout.config()).dump();
   for (const ParameterTensor& tensor : layout.tensors()) {
-    file.tensors.push_back(StoreTensor(
-        tensor.name, Copy(layout.View(tensor, weights.data()))));
+    file.tensors.push_back(
+        StoreTensor(tensor.name, Copy(layout.View(tensor, weights.data()))));
   }
   return file;
 }
@@ -76,14 +76,14 @@ absl::StatusOr<Tensor<float>> LoadFloats(const SafetensorsFile& file,
     return Error(path, absl::StrCat("no tensor \"", name, "\""));
   }
   if (stored->dtype != Dtype::kF32) {
-    return Error(path, absl::StrCat("tensor \"", name, "\" has dtype ",
-                                    DtypeName(stored->dtype),
-                                    "; allowed: F32"));
+    return Error(path,
+                 absl::StrCat("tensor \"", name, "\" has dtype ",
+                              DtypeName(stored->dtype), "; allowed: F32"));
   }
   if (stored->shape != shape) {
     return Error(path, absl::StrCat("tensor \"", name, "\" has shape ",
-                                    ShapeString(stored->shape), "; allowed: ",
-                                    ShapeString(shape)));
+                                    ShapeString(stored->shape),
+                                    "; allowed: ", ShapeString(shape)));
   }
   return LoadTensor<float>(*stored);
 }
@@ -106,8 +106,8 @@ absl::StatusOr<SavedModel> ModelOf(const SafetensorsFile& file,
   for (const StoredTensor& tensor : file.tensors) {
     if (tensor.name != kMean && tensor.name != kSquare &&
         layout.Find(tensor.name) == nullptr) {
-      return Error(path, absl::StrCat("unknown tensor ",
-                                      QuotedName(tensor.name)));
+      return Error(path,
+                   absl::StrCat("unknown tensor ", QuotedName(tensor.name)));
     }
   }
   model.weights.resize(layout.size());
@@ -165,8 +165,8 @@ absl::StatusOr<SavedTraining> LoadTraining(const std::string& path) {
     if (!absl::ConsumePrefix(&name, "stream ")) continue;
     uint64_t position;
     if (!absl::SimpleAtoi(value, &position)) {
-      return Error(path, absl::StrCat(key, " is \"", value,
-                                      "\"; allowed: a position"));
+      return Error(
+          path, absl::StrCat(key, " is \"", value, "\"; allowed: a position"));
     }
     saved.streams[std::string(name)] = position;
   }

@@ -58,9 +58,9 @@ SavedTraining Training() {
 TEST(Checkpoint, AModelComesBack) {
   const SavedTraining saved = Training();
   const std::string path = Path("model.safetensors");
-  ASSERT_TRUE(SaveModel(path, ParameterLayout(saved.model.config),
-                        saved.model.weights)
-                  .ok());
+  ASSERT_TRUE(
+      SaveModel(path, ParameterLayout(saved.model.config), saved.model.weights)
+          .ok());
   const auto loaded = LoadModel(path);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ(loaded->config, saved.model.config);
@@ -144,8 +144,7 @@ TEST_F(CheckpointErrorTest, Tensors) {
   EXPECT_EQ(Error(), "unknown tensor \"embed.W_F\"");
   Tensor("embed.W_F").name = "embed.W_E";
   Tensor("embed.W_E").shape = {4, 6};
-  EXPECT_EQ(Error(),
-            "tensor \"embed.W_E\" has shape [4, 6]; allowed: [6, 4]");
+  EXPECT_EQ(Error(), "tensor \"embed.W_E\" has shape [4, 6]; allowed: [6, 4]");
   Tensor("embed.W_E").shape = {6, 4};
   Tensor("embed.W_E").dtype = Dtype::kI32;
   EXPECT_EQ(Error(), "tensor \"embed.W_E\" has dtype I32; allowed: F32");
@@ -153,8 +152,7 @@ TEST_F(CheckpointErrorTest, Tensors) {
 
 TEST_F(CheckpointErrorTest, ModelsWithoutTraining) {
   file_.metadata.erase("training_steps");
-  EXPECT_EQ(Error(),
-            "training_steps is \"\"; needed: a training run's file");
+  EXPECT_EQ(Error(), "training_steps is \"\"; needed: a training run's file");
   file_.metadata["training_steps"] = "5";
   file_.metadata["stream data"] = "-1";
   EXPECT_EQ(Error(), "stream data is \"-1\"; allowed: a position");

@@ -32,8 +32,8 @@ namespace softlookup::kernels {
 absl::Status MapArray(ArrayFunction function, absl::Span<const float> x,
                       absl::Span<float> y, const KernelOptions& run);
 
-// Sums run over 16 fixed lanes within chunks of 65,536 elements, then over the
-// chunks in order. Of nothing: 0.
+// Sums run over 16 fixed lanes within chunks of 65,536 elements, then the same
+// way over the chunks' sums. Of nothing: 0.
 float ArraySum(absl::Span<const float> x, const KernelOptions& run);
 
 // The largest element, NaN if any element is. Of nothing: -inf.

@@ -1,9 +1,9 @@
 #include "attention/kernels/attention_kernels.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
-#include <memory>
-#include <string>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -15,6 +15,7 @@
 #include "attention/kernels/kernel_options.h"
 #include "attention/kernels/kernel_run.h"
 #include "attention/kernels/kernel_table.h"
+#include "attention/kernels/row_offsets.h"
 #include "attention/kernels/view_checks.h"
 #include "base/saturating.h"
 #include "base/status.h"
@@ -82,7 +83,6 @@ class Problem {
     head.key_stride = key_.view().stride(2);
     head.value_stride = value_.view().stride(2);
     head.queries = sizes_.queries;
-    head.keys = sizes_.keys;
     head.width = sizes_.width;
     head.value_width = sizes_.value_width;
     head.scale = scale_;
@@ -136,12 +136,47 @@ absl::StatusOr<AttentionSizes> CheckForward(
   if (inputs.bias.has_value()) {
     SOFTLOOKUP_RETURN_IF_ERROR(CheckAlignment("bias", *inputs.bias));
   }
+  const double largest_scale = std::numeric_limits<float>::max() / kLog2E;
+  if (std::abs(AttentionScale(options, sizes.width)) > largest_scale) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("scale is ", AttentionScale(options, sizes.width),
+                     "; allowed: up to ", largest_scale, " in size"));
+  }
   if (options.weights) {
     return absl::InvalidArgumentError(
         "weights are asked for; allowed: none, the kernels never form them "
         "(the reference does)");
   }
   return sizes;
+}
+
+struct NamedView {
+  const char* name;
+  ConstView view;
+};
+
+std::vector<NamedView> InputViews(const AttentionInputs<float>& inputs) {
+  std::vector<NamedView> views = {
+      {"query", inputs.query}, {"key", inputs.key}, {"value", inputs.value}};
+  if (inputs.bias.has_value()) views.push_back({"bias", *inputs.bias});
+  return views;
+}
+
+// Every place that is written apart from every other and from what is read.
+absl::Status CheckPlaces(const std::vector<NamedView>& writes,
+                         const std::vector<NamedView>& reads) {
+  for (size_t i = 0; i < writes.size(); ++i) {
+    for (size_t other = 0; other < i; ++other) {
+      SOFTLOOKUP_RETURN_IF_ERROR(
+          CheckTargetsApart(writes[other].name, writes[other].view,
+                            writes[i].name, writes[i].view));
+    }
+    for (const NamedView& read : reads) {
+      SOFTLOOKUP_RETURN_IF_ERROR(
+          CheckApart(writes[i].name, writes[i].view, read.name, read.view));
+    }
+  }
+  return absl::OkStatus();
 }
 
 // Calls function(b, h, i) for every row that sees no key.
@@ -203,15 +238,17 @@ int64_t PartialQueries(const AttentionSizes& sizes) {
 
 int64_t AttentionScratchBytes(const AttentionSizes& sizes, bool backward,
                               int threads) {
+  // Each kind stays with its thread once it was used.
   const int64_t per_thread = SaturatingProduct(
-      {threads, static_cast<int64_t>(backward ? sizeof(BackwardScratch)
-                                              : sizeof(ForwardScratch))});
+      {threads,
+       static_cast<int64_t>(sizeof(ForwardScratch) +
+                            (backward ? sizeof(BackwardScratch) : 0))});
   if (!backward) return per_thread;
   const int64_t rows =
       SaturatingProduct({sizes.batch, sizes.query_heads, sizes.queries});
-  // delta, and the copies of dQ.
+  // delta, maximum, log_sum, and the copies of dQ.
   return SaturatingSum(
-      {per_thread, SaturatingProduct({rows, sizeof(float)}),
+      {per_thread, SaturatingProduct({rows, 3, sizeof(float)}),
        SaturatingProduct(
            {rows, sizes.width, PartialQueries(sizes), sizeof(float)})});
 }
@@ -226,17 +263,9 @@ absl::Status AttentionForwardInto(const AttentionInputs<float>& inputs,
       CheckTarget("output", target.output, OutputShape(sizes)));
   SOFTLOOKUP_RETURN_IF_ERROR(
       CheckTarget("log_sum_exp", target.log_sum_exp, RowShape(sizes)));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckTargetsApart(
-      "output", target.output, "log_sum_exp", target.log_sum_exp));
-  for (const auto& [name, input] :
-       {std::pair<const char*, ConstView>("query", inputs.query),
-        std::pair<const char*, ConstView>("key", inputs.key),
-        std::pair<const char*, ConstView>("value", inputs.value)}) {
-    SOFTLOOKUP_RETURN_IF_ERROR(
-        CheckApart("output", target.output, name, input));
-    SOFTLOOKUP_RETURN_IF_ERROR(
-        CheckApart("log_sum_exp", target.log_sum_exp, name, input));
-  }
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckPlaces(
+      {{"output", target.output}, {"log_sum_exp", target.log_sum_exp}},
+      InputViews(inputs)));
   const Problem problem(inputs, options, sizes);
   SOFTLOOKUP_RETURN_IF_ERROR(RefuseFullyMaskedRows(problem, options));
 
@@ -316,27 +345,20 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
     SOFTLOOKUP_RETURN_IF_ERROR(
         CheckTarget("bias gradient", *target.bias, inputs.bias->shape()));
   }
-  for (const auto& [target_name, part] :
-       {std::pair<const char*, ConstView>("query gradient", target.query),
-        std::pair<const char*, ConstView>("key gradient", target.key),
-        std::pair<const char*, ConstView>("value gradient", target.value)}) {
-    for (const auto& [name, input] :
-         {std::pair<const char*, ConstView>("query", inputs.query),
-          std::pair<const char*, ConstView>("key", inputs.key),
-          std::pair<const char*, ConstView>("value", inputs.value),
-          std::pair<const char*, ConstView>("output", output),
-          std::pair<const char*, ConstView>("log_sum_exp", log_sum_exp),
-          std::pair<const char*, ConstView>("output_gradient",
-                                            output_gradient)}) {
-      SOFTLOOKUP_RETURN_IF_ERROR(CheckApart(target_name, part, name, input));
-    }
+  std::vector<NamedView> reads = InputViews(inputs);
+  reads.push_back({"output", output});
+  reads.push_back({"log_sum_exp", log_sum_exp});
+  reads.push_back({"output_gradient", output_gradient});
+  for (const NamedView& read : reads) {
+    SOFTLOOKUP_RETURN_IF_ERROR(CheckAlignment(read.name, read.view));
   }
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckTargetsApart("query gradient", target.query,
-                                               "key gradient", target.key));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckTargetsApart("query gradient", target.query,
-                                               "value gradient", target.value));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckTargetsApart("key gradient", target.key,
-                                               "value gradient", target.value));
+  std::vector<NamedView> writes = {{"query gradient", target.query},
+                                   {"key gradient", target.key},
+                                   {"value gradient", target.value}};
+  if (target.bias.has_value()) {
+    writes.push_back({"bias gradient", *target.bias});
+  }
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckPlaces(writes, reads));
   const Problem problem(inputs, options, sizes);
   SOFTLOOKUP_RETURN_IF_ERROR(RefuseFullyMaskedRows(problem, options));
   const RowContiguous output_rows(output);
@@ -346,8 +368,11 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
   const int64_t group = sizes.query_heads / sizes.key_heads;
   const int64_t heads = sizes.batch * sizes.query_heads;
 
-  // delta = rows of O times rows of dO; dQ starts at 0.
+  // delta = rows of O times rows of dO, and what weights are computed with; dQ
+  // starts at 0.
   Tensor<float> delta(RowShape(sizes));
+  Tensor<float> maximum(RowShape(sizes));
+  Tensor<float> log_sum(RowShape(sizes));
   ParallelFor(run, heads, [&](int64_t task) {
     const int64_t b = task / sizes.query_heads;
     const int64_t h = task % sizes.query_heads;
@@ -355,6 +380,8 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
         &output_rows.view()(b, h, 0, 0), output_rows.view().stride(2),
         &gradient_rows.view()(b, h, 0, 0), gradient_rows.view().stride(2),
         sizes.queries, sizes.value_width, &delta(b, h, 0));
+    RowOffsets(problem.Head(b, h), &log_sum_exps.view()(b, h, 0),
+               &maximum(b, h, 0), &log_sum(b, h, 0));
     ClearRows(target.query.Slice(0, b, b + 1).Slice(1, h, h + 1));
   });
 
@@ -380,7 +407,8 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
       BackwardTarget head = {};
       head.output_gradient = &gradient_rows.view()(b, h, 0, 0);
       head.output_gradient_stride = gradient_rows.view().stride(2);
-      head.log_sum_exp = &log_sum_exps.view()(b, h, 0);
+      head.maximum = &maximum(b, h, 0);
+      head.log_sum = &log_sum(b, h, 0);
       head.delta = &delta(b, h, 0);
       head.d_query = range == 0 ? &target.query(b, h, 0, 0)
                                 : &partial(range - 1, b, h, 0, 0);

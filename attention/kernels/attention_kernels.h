@@ -20,8 +20,9 @@
 // must keep many threads busy, up to 7 copies of dQ.
 //
 // Accuracy, for finite inputs whose scores do not overflow: with e = 8 * 2^-24
-// (1 + S), S the largest sum of |q_k k_k scale| of a pair and G the largest sum
-// of |dO_k V_k|, and up to Tq 2^-149 for what is smaller than a float holds,
+// (1 + S), S the largest sum of |q_k k_k scale| and |bias| of a pair and G the
+// largest sum of |dO_k V_k|, and up to Tq 2^-149 for what is smaller than a
+// float holds,
 //
 //   O   e max|V|             dV  e Tq max|dO|
 //   L   e                    dQ  e scale G max|K|    dK  e scale Tq G max|Q|
@@ -42,21 +43,24 @@
 namespace softlookup::kernels {
 
 // O = softmax(Q K^T scale + bias) V and the log-sum-exp of each row.
-// InvalidArgument as CheckAttention, for a width over 256, and for
-// options.weights: P is never formed.
+// InvalidArgument as CheckAttention, for a width over 256, a scale near the
+// largest float, misaligned memory, options.weights (P is never formed), and a
+// fully masked row under FullyMasked::kError.
 absl::StatusOr<AttentionOutputs<float>> AttentionForward(
     const AttentionInputs<float>& inputs, const AttentionOptions& options,
     const KernelOptions& run);
 
 // The gradients from output_gradient = dL/dO and the forward's outputs.
-// InvalidArgument as CheckAttentionBackward, and for outputs of other shapes.
+// InvalidArgument as AttentionForward and CheckAttentionBackward, and for
+// outputs of other shapes.
 absl::StatusOr<AttentionGradients<float>> AttentionBackward(
     const AttentionInputs<float>& inputs, const AttentionOptions& options,
     const AttentionOutputs<float>& outputs,
     const StridedView<const float>& output_gradient, const KernelOptions& run);
 
-// Where the in-place forms write; the last stride must be 1. Strided targets
-// may interleave ([B, T, 3, H, D]) but not overlap inputs.
+// Where the in-place forms write; the last stride must be 1. Targets may
+// interleave with each other, as parts of a [B, T, 3, H, D] tensor with equal
+// strides do. Each must lie before or after all of every input.
 struct ForwardViews {
   StridedView<float> output;       // [B, H, Tq, Dv]
   StridedView<float> log_sum_exp;  // [B, H, Tq]
@@ -68,7 +72,8 @@ struct BackwardViews {
   std::optional<StridedView<float>> bias;  // the bias's shape, if there is one
 };
 
-// As above, into memory of the caller.
+// As above, into memory of the caller. Also InvalidArgument for targets of
+// other shapes or strides, that overlap, or that are misaligned.
 absl::Status AttentionForwardInto(const AttentionInputs<float>& inputs,
                                   const AttentionOptions& options,
                                   const KernelOptions& run,
@@ -80,8 +85,9 @@ absl::Status AttentionBackwardInto(
     const StridedView<const float>& output_gradient, const KernelOptions& run,
     const BackwardViews& target);
 
-// The most bytes held beside inputs and outputs, when the inputs' last strides
-// are 1.
+// The most bytes held beside inputs and outputs, for sizes that CheckAttention
+// gives and inputs whose last strides are 1. With `backward`, of a forward pass
+// and the backward pass after it.
 int64_t AttentionScratchBytes(const AttentionSizes& sizes, bool backward,
                               int threads);
 

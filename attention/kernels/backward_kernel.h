@@ -1,7 +1,8 @@
 // Attention backward for one range of keys of one head.
 //
-// The forward's scores are computed again, tile by tile, from the stored
-// log-sum-exp (Dao et al. 2022), so that nothing of size Tq x Tk is kept:
+// The forward's scores are computed again, tile by tile, and the weights from
+// the stored log-sum-exp (Dao et al. 2022), so that nothing of size Tq x Tk is
+// kept:
 //
 //   forward                          backward
 //   S^T = K Q^T scale                P^T = exp(S^T - L)
@@ -37,14 +38,15 @@ inline constexpr int kKeyBlock = 256;
 
 // What one task of the backward pass needs besides its inputs: O(tile).
 struct alignas(64) BackwardScratch {
-  float query_lanes[kMaxWidth * kQueryTile];   // Q^T scale log2(e)
+  float query_lanes[kMaxWidth * kQueryTile];   // Q^T, scaled
   float output_lanes[kMaxWidth * kQueryTile];  // dO^T
   float query_rows[kQueryTile * kMaxWidth];    // Q
   float output_rows[kQueryTile * kMaxWidth];   // dO
   float d_query[kMaxWidth * kQueryTile];       // dQ^T / scale
   float weights[kKeyTile * kQueryTile];        // S^T, then P^T
   float d_scores[kKeyTile * kQueryTile];       // dP^T, then dS^T
-  float log_sum_exp[kQueryTile];               // L log2(e)
+  float maximum[kQueryTile];
+  float log_sum[kQueryTile];
   float delta[kQueryTile];
   float d_key[kKeyBlock * kMaxWidth];
   float d_value[kKeyBlock * kMaxWidth];
@@ -54,9 +56,10 @@ struct alignas(64) BackwardScratch {
 struct BackwardTarget {
   const float* output_gradient;  // [Tq, Dv]
   int64_t output_gradient_stride;
-  const float* log_sum_exp;  // [Tq]
-  const float* delta;        // [Tq]
-  float* d_query;            // [Tq, D], added to; not yet scaled
+  const float* maximum;  // [Tq], with log_sum: see row_offsets.h
+  const float* log_sum;  // [Tq]
+  const float* delta;    // [Tq]
+  float* d_query;        // [Tq, D], added to; not yet scaled
   int64_t d_query_stride;
   // Added to where not null; element (i, j) of the bias at these strides.
   float* d_bias;
@@ -161,7 +164,7 @@ class BackwardKernel {
     const float* d_output =
         target_->output_gradient + first_ * target_->output_gradient_stride;
     LoadTransposed<Simd>(query, head.query_stride, rows_, lanes_, head.width,
-                         head.scale * kLog2E, scratch_.query_lanes);
+                         QueryScale(head), scratch_.query_lanes);
     LoadTransposed<Simd>(d_output, target_->output_gradient_stride, rows_,
                          lanes_, head.value_width, 1.0f, scratch_.output_lanes);
     LoadRows(query, head.query_stride, head.width, scratch_.query_rows);
@@ -177,8 +180,9 @@ class BackwardKernel {
                          head.width, 1.0f, scratch_.d_query);
     for (int lane = 0; lane < lanes_; ++lane) {
       const bool used = lane < rows_;
-      scratch_.log_sum_exp[lane] =
-          used ? ScaledLogSumExp(first_ + lane) : __builtin_inff();
+      scratch_.maximum[lane] =
+          used ? target_->maximum[first_ + lane] : __builtin_inff();
+      scratch_.log_sum[lane] = used ? target_->log_sum[first_ + lane] : 0;
       scratch_.delta[lane] = used ? target_->delta[first_ + lane] : 0;
     }
     for (int64_t j = key0; j < key1;) {
@@ -190,16 +194,6 @@ class BackwardKernel {
     for (float& one : ones) one = 1;
     StoreTransposed<Simd>(scratch_.d_query, rows_, head.width, ones, d_query,
                           target_->d_query_stride);
-  }
-
-  // L log2(e), or what makes the row's weights what the forward's were: +inf,
-  // for weights of exactly 0, where it sees no key, and NaN after a score of
-  // +inf or scores of nothing but -inf.
-  float ScaledLogSumExp(int64_t i) const {
-    const float sum = target_->log_sum_exp[i];
-    if (__builtin_fabsf(sum) != __builtin_inff()) return sum * kLog2E;
-    return sum < 0 && !SeesAnyKey(*head_, i) ? __builtin_inff()
-                                             : __builtin_nanf("");
   }
 
   int GroupKeys(int64_t j, int n, int lane) const {
@@ -236,15 +230,20 @@ class BackwardKernel {
                              scratch_.d_scores + lane, kQueryTile, lanes,
                              head.value_width);
     if (head.bias != nullptr) AddBias(j, n, lane);
-    // P = exp(S - L), dS = P (dP - delta)
+    // P = exp(S - L), dS = P (dP - delta). Rounding may leave S above L, by
+    // much where both are large; no weight is above 1.
+    const Float unit = Simd::Set(Exp2Factor(head));
     for (int at = lane; at < lanes_; at += Simd::kLanes) {
-      const Float log_sum_exp = Simd::Load(scratch_.log_sum_exp + at);
+      const Float maximum = Simd::Load(scratch_.maximum + at);
+      const Float log_sum = Simd::Load(scratch_.log_sum + at);
       const Float delta = Simd::Load(scratch_.delta + at);
       for (int row = 0; row < n; ++row) {
         float* weight = scratch_.weights + row * kQueryTile + at;
         float* d_score = scratch_.d_scores + row * kQueryTile + at;
-        const Float p =
-            Exp2NonPositive<Simd>(Simd::Sub(Simd::Load(weight), log_sum_exp));
+        const Float exponent = Simd::Sub(
+            Simd::Min(Simd::Zero(), Simd::Sub(Simd::Load(weight), maximum)),
+            log_sum);
+        const Float p = Exp2NonPositive<Simd>(Simd::Mul(exponent, unit));
         Simd::Store(weight, p);
         Simd::Store(d_score,
                     Simd::Mul(p, Simd::Sub(Simd::Load(d_score), delta)));
@@ -279,10 +278,8 @@ class BackwardKernel {
     for (int row = 0; row < n; ++row) {
       for (int at = lane; at < rows_; ++at) {
         float& score = scratch_.weights[row * kQueryTile + at];
-        score =
-            __builtin_fmaf(head_->bias[(first_ + at) * head_->bias_row_stride +
-                                       (j + row) * head_->bias_column_stride],
-                           kLog2E, score);
+        score += head_->bias[(first_ + at) * head_->bias_row_stride +
+                             (j + row) * head_->bias_column_stride];
       }
     }
   }

@@ -1,10 +1,10 @@
 // 2^x for x <= 0, inline, inside the attention kernels.
 //
-// Error under 1 ulp down to x = -126, a subnormal of that size or 0 below it,
-// exactly 0 from x = -127 down (-inf included: how a masked score becomes a
-// weight of exactly 0), exactly 1 at x = 0, NaN for NaN. Minimax polynomial of
-// degree 6 for 2^r, |r| <= 1/2, with constant term 1 and coefficients rounded
-// to float one by one (relative error 2.0e-9 before rounding).
+// Error under 1 ulp down to x = -126.5, exactly 0 below it (-inf included: how
+// a masked score becomes a weight of exactly 0), exactly 1 at x = 0, NaN for
+// NaN. Minimax polynomial of degree 6 for 2^r, |r| <= 1/2, with constant term 1
+// and coefficients rounded to float one by one (relative error 2.0e-9 before
+// rounding).
 #ifndef SOFTLOOKUP_ATTENTION_KERNELS_EXP2_H_
 #define SOFTLOOKUP_ATTENTION_KERNELS_EXP2_H_
 
@@ -14,8 +14,10 @@ namespace softlookup::kernels {
 
 template <typename Simd>
 SOFTLOOKUP_INLINE typename Simd::Float Exp2NonPositive(typename Simd::Float x) {
-  // Adding 1.5 * 2^23 leaves the nearest integer n in the low mantissa bits.
-  const typename Simd::Float magic = Simd::Set(12582912.0f);
+  // Adding 1.5 * 2^23 + 127 leaves n + 127, n the nearest integer, in the low
+  // mantissa bits: the exponent bits of 2^n once they are shifted there, and of
+  // 0 for n = -127.
+  const typename Simd::Float magic = Simd::Set(12582912.0f + 127.0f);
   // In this order a NaN passes through.
   x = Simd::Max(Simd::Set(-127.0f), x);
   const typename Simd::Float shifted = Simd::Add(x, magic);
@@ -27,7 +29,8 @@ SOFTLOOKUP_INLINE typename Simd::Float Exp2NonPositive(typename Simd::Float x) {
   p = Simd::Fma(p, r, Simd::Set(0x1.ebfbdcp-3f));
   p = Simd::Fma(p, r, Simd::Set(0x1.62e43p-1f));
   p = Simd::Fma(p, r, Simd::Set(1.0f));
-  return Simd::AddExponent(p, shifted);
+  // A product, so that a NaN stays one whatever its bits.
+  return Simd::Mul(p, Simd::ShiftToExponent(shifted));
 }
 
 }  // namespace softlookup::kernels

@@ -43,7 +43,6 @@ struct ForwardTarget {
   float* log_sum_exp;  // [Tq]
 };
 
-inline constexpr float kLog2E = 1.44269504f;
 inline constexpr float kLn2 = 0.693147181f;
 inline constexpr float kLowest = -3.40282347e38f;
 
@@ -79,7 +78,7 @@ class ForwardKernel {
   void LoadQueries() {
     LoadTransposed<Simd>(head_.query + first_ * head_.query_stride,
                          head_.query_stride, rows_, lanes_, head_.width,
-                         head_.scale * kLog2E, scratch_.query);
+                         QueryScale(head_), scratch_.query);
     for (int lane = 0; lane < lanes_; ++lane) {
       scratch_.maximum[lane] = kLowest;
       scratch_.sum[lane] = 0;
@@ -105,7 +104,11 @@ class ForwardKernel {
     });
     const bool masked = MaskTile(j, n);
     for (int g = 0; g * kLaneGroup < lanes_; ++g) {
-      Softmax(g * kLaneGroup, keys[g], fresh);
+      if (head_.bias == nullptr) {
+        Softmax<false>(g * kLaneGroup, keys[g], fresh);
+      } else {
+        Softmax<true>(g * kLaneGroup, keys[g], fresh);
+      }
     }
     const ConstTile value = {head_.value + j * head_.value_stride, 1,
                              head_.value_stride};
@@ -190,17 +193,23 @@ class ForwardKernel {
           row[lane] = -__builtin_inff();
           masked = true;
         } else if (head_.bias != nullptr) {
-          const float bias = head_.bias[i * head_.bias_row_stride +
-                                        (j + key) * head_.bias_column_stride];
-          row[lane] = __builtin_fmaf(bias, kLog2E, row[lane]);
+          row[lane] += head_.bias[i * head_.bias_row_stride +
+                                  (j + key) * head_.bias_column_stride];
         }
       }
     }
     return masked;
   }
 
+  // 2^x, or e^x of a head with a bias, for x <= 0.
+  template <bool kBias>
+  SOFTLOOKUP_INLINE static Float Exponential(Float x) {
+    return Exp2NonPositive<Simd>(kBias ? Simd::Mul(x, Simd::Set(kLog2E)) : x);
+  }
+
   // One lane group: new maximum, weights in place, sum, and the output rescaled
   // by how much the maximum grew.
+  template <bool kBias>
   SOFTLOOKUP_INLINE void Softmax(int lane, int n, bool fresh) {
     constexpr int kVectors = kLaneGroup / Simd::kLanes;
     float* weights = scratch_.weights + lane;
@@ -243,7 +252,7 @@ class ForwardKernel {
       for (int v = 0; v < kVectors; ++v) {
         float* weight = weights + key * kQueryTile + v * Simd::kLanes;
         const Float p =
-            Exp2NonPositive<Simd>(Simd::Sub(Simd::Load(weight), maximum[v]));
+            Exponential<kBias>(Simd::Sub(Simd::Load(weight), maximum[v]));
         sum[v] = Simd::Add(sum[v], p);
         Simd::Store(weight, p);
       }
@@ -253,7 +262,7 @@ class ForwardKernel {
       const int at = lane + v * Simd::kLanes;
       if (!fresh) {
         const Float shrink =
-            Exp2NonPositive<Simd>(Simd::Sub(before[v], maximum[v]));
+            Exponential<kBias>(Simd::Sub(before[v], maximum[v]));
         sum[v] =
             Simd::Add(Simd::Mul(Simd::Load(scratch_.sum + at), shrink), sum[v]);
         if (Simd::AnyNotOne(shrink)) Shrink(at, shrink);
@@ -308,10 +317,9 @@ class ForwardKernel {
                                score);
       }
       if (head_.bias != nullptr) {
-        score = __builtin_fmaf(
+        score +=
             head_
-                .bias[i * head_.bias_row_stride + j * head_.bias_column_stride],
-            kLog2E, score);
+                .bias[i * head_.bias_row_stride + j * head_.bias_column_stride];
       }
       if (score != score) return true;
     }
@@ -322,12 +330,13 @@ class ForwardKernel {
     if (fresh) ClearOutput();
     float inverse[kQueryTile];
     float log_sum_exp[kQueryTile];
+    const Float maximum_unit = Simd::Set(head_.bias == nullptr ? kLn2 : 1.0f);
     for (int lane = 0; lane < lanes_; lane += Simd::kLanes) {
       const Float sum = Simd::Load(scratch_.sum + lane);
       Simd::Store(inverse + lane, Simd::Div(Simd::Set(1.0f), sum));
       Simd::Store(log_sum_exp + lane,
-                  Simd::Fma(Simd::Load(scratch_.maximum + lane),
-                            Simd::Set(kLn2), Simd::Log(sum)));
+                  Simd::Fma(Simd::Load(scratch_.maximum + lane), maximum_unit,
+                            Simd::Log(sum)));
     }
     for (int lane = 0; lane < rows_; ++lane) {
       const int64_t i = first_ + lane;

@@ -21,6 +21,16 @@ SOFTLOOKUP_INLINE int64_t KeyEnd(const HeadProblem& head, int64_t i) {
                 head.key_begin);
 }
 
+// What a score is multiplied by to be one of exp2: 1 where it has been, in the
+// scale of the queries.
+inline constexpr float kLog2E = 1.44269504f;
+SOFTLOOKUP_INLINE float Exp2Factor(const HeadProblem& head) {
+  return head.bias == nullptr ? 1.0f : kLog2E;
+}
+SOFTLOOKUP_INLINE float QueryScale(const HeadProblem& head) {
+  return head.bias == nullptr ? head.scale * kLog2E : head.scale;
+}
+
 // Whether query i sees key j.
 SOFTLOOKUP_INLINE bool Visible(const HeadProblem& head, int64_t i, int64_t j) {
   if (j < head.key_begin || j >= KeyEnd(head, i)) return false;

@@ -10,15 +10,19 @@
 namespace softlookup::kernels {
 
 // Query rows per tile, the lanes of every kernel: 3 vectors of 16 or 6 of 8.
+// This and the next two belong to the definition of the result's bits: they
+// decide where long sums are cut.
 inline constexpr int kQueryTile = 48;
 // Lanes that are worked on or left out together.
 inline constexpr int kLaneGroup = 16;
-// Keys per tile. With kQueryTile it fixes where partial sums are rescaled, so
-// both belong to the definition of the result's bits.
+// Keys per tile; a row's running maximum is renewed once per tile.
 inline constexpr int kKeyTile = 64;
 // The largest head width, D or Dv.
 inline constexpr int kMaxWidth = 256;
 
+// Scores are kept times log2(e), which saves a product per pair, unless there
+// is a bias: times log2(e) one near the lowest float, as some masks are
+// written, would overflow.
 struct HeadProblem {
   const float* query;  // [Tq, D]
   const float* key;    // [Tk, D]
@@ -27,7 +31,6 @@ struct HeadProblem {
   int64_t key_stride;
   int64_t value_stride;
   int64_t queries;
-  int64_t keys;
   int64_t width;
   int64_t value_width;
   float scale;

@@ -19,7 +19,6 @@ struct SimdAvx2 {
   static constexpr int kRowsBeside2 = 6;
   static constexpr int kRowsBeside1 = 8;
   using Float = __m256;
-  using Int = __m256i;
   using Mask = __m256;
 
   SOFTLOOKUP_INLINE static Float Zero() { return _mm256_setzero_ps(); }
@@ -60,13 +59,13 @@ struct SimdAvx2 {
   SOFTLOOKUP_INLINE static Float Fma(Float a, Float b, Float c) {
     return _mm256_fmadd_ps(a, b, c);
   }
+  SOFTLOOKUP_INLINE static Float Min(Float a, Float b) {
+    return _mm256_min_ps(a, b);
+  }
   SOFTLOOKUP_INLINE static Float Max(Float a, Float b) {
     return _mm256_max_ps(a, b);
   }
 
-  SOFTLOOKUP_INLINE static Mask Less(Float a, Float b) {
-    return _mm256_cmp_ps(a, b, _CMP_LT_OQ);
-  }
   SOFTLOOKUP_INLINE static Mask IsNan(Float v) {
     return _mm256_cmp_ps(v, v, _CMP_UNORD_Q);
   }
@@ -80,9 +79,8 @@ struct SimdAvx2 {
     return _mm256_blendv_ps(no, yes, m);
   }
 
-  SOFTLOOKUP_INLINE static Float AddExponent(Float v, Float z) {
-    return _mm256_castsi256_ps(_mm256_add_epi32(
-        _mm256_castps_si256(v), _mm256_slli_epi32(_mm256_castps_si256(z), 23)));
+  SOFTLOOKUP_INLINE static Float ShiftToExponent(Float v) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(v), 23));
   }
 
   SOFTLOOKUP_INLINE static void Transpose(Float* rows) {

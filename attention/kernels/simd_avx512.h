@@ -24,7 +24,6 @@ struct SimdAvx512 {
   static constexpr int kRowsBeside2 = 8;
   static constexpr int kRowsBeside1 = 8;
   using Float = __m512;
-  using Int = __m512i;
   using Mask = __mmask16;
 
   SOFTLOOKUP_INLINE static Float Zero() { return _mm512_setzero_ps(); }
@@ -62,15 +61,14 @@ struct SimdAvx512 {
   SOFTLOOKUP_INLINE static Float Fma(Float a, Float b, Float c) {
     return _mm512_fmadd_ps(a, b, c);
   }
-  // a > b ? a : b, so b where either is NaN.
+  // a < b ? a : b and a > b ? a : b, so b where either is NaN.
+  SOFTLOOKUP_INLINE static Float Min(Float a, Float b) {
+    return _mm512_min_ps(a, b);
+  }
   SOFTLOOKUP_INLINE static Float Max(Float a, Float b) {
     return _mm512_max_ps(a, b);
   }
 
-  // Comparisons are false where either side is NaN.
-  SOFTLOOKUP_INLINE static Mask Less(Float a, Float b) {
-    return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
-  }
   SOFTLOOKUP_INLINE static Mask IsNan(Float v) {
     return _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
   }
@@ -82,11 +80,10 @@ struct SimdAvx512 {
     return _mm512_mask_blend_ps(m, no, yes);
   }
 
-  // The bits of each lane plus n << 23, where n are the low bits of `z`: the
-  // exponent addition at the end of an exp2.
-  SOFTLOOKUP_INLINE static Float AddExponent(Float v, Float z) {
-    return _mm512_castsi512_ps(_mm512_add_epi32(
-        _mm512_castps_si512(v), _mm512_slli_epi32(_mm512_castps_si512(z), 23)));
+  // The bits of each lane, shifted left by 23: what stood lowest becomes sign
+  // and exponent, and the fraction 0.
+  SOFTLOOKUP_INLINE static Float ShiftToExponent(Float v) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(v), 23));
   }
 
   // rows[r] lane c becomes rows[c] lane r.

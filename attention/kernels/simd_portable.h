@@ -66,15 +66,13 @@ struct SimdPortable {
     }
     return c;
   }
+  SOFTLOOKUP_INLINE static Float Min(Float a, Float b) {
+    return Map(a, b, [](float x, float y) { return x < y ? x : y; });
+  }
   SOFTLOOKUP_INLINE static Float Max(Float a, Float b) {
     return Map(a, b, [](float x, float y) { return x > y ? x : y; });
   }
 
-  SOFTLOOKUP_INLINE static Mask Less(Float a, Float b) {
-    Mask m;
-    for (int i = 0; i < kLanes; ++i) m.lane[i] = a.lane[i] < b.lane[i];
-    return m;
-  }
   SOFTLOOKUP_INLINE static Mask IsNan(Float v) {
     Mask m;
     for (int i = 0; i < kLanes; ++i) m.lane[i] = v.lane[i] != v.lane[i];
@@ -97,14 +95,12 @@ struct SimdPortable {
     return no;
   }
 
-  SOFTLOOKUP_INLINE static Float AddExponent(Float v, Float z) {
-    for (int i = 0; i < kLanes; ++i) {
-      uint32_t value;
-      uint32_t exponent;
-      std::memcpy(&value, &v.lane[i], sizeof(value));
-      std::memcpy(&exponent, &z.lane[i], sizeof(exponent));
-      value += exponent << 23;
-      std::memcpy(&v.lane[i], &value, sizeof(value));
+  SOFTLOOKUP_INLINE static Float ShiftToExponent(Float v) {
+    for (float& lane : v.lane) {
+      uint32_t bits;
+      std::memcpy(&bits, &lane, sizeof(bits));
+      bits <<= 23;
+      std::memcpy(&lane, &bits, sizeof(bits));
     }
     return v;
   }
