@@ -164,19 +164,21 @@ TEST(AttentionEdge, WeightsOfLargeScores) {
 TEST(AttentionLimitsTest, WidthsUpTo256) {
   RandomStream stream(1, "attention_interface_test");
   const Shape shape = {1, 1, 3, 256};
-  OneHead head = {Gaussian(stream, shape), Gaussian(stream, shape),
-                  Gaussian(stream, shape), Gaussian(stream, shape), {}};
+  OneHead head = {Gaussian(stream, shape),
+                  Gaussian(stream, shape),
+                  Gaussian(stream, shape),
+                  Gaussian(stream, shape),
+                  {}};
   for (const auto& [name, run] : kernels::SomeRuns(1)) Compute(head, run);
   for (const bool value_too : {false, true}) {
     const Shape wide = {1, 1, 3, 257};
     OneHead refused = head;
     (value_too ? refused.value : refused.query) = Tensor<float>(wide);
     if (!value_too) refused.key = Tensor<float>(wide);
-    EXPECT_EQ(kernels::AttentionForward(refused.inputs(), {}, {})
-                  .status()
-                  .message(),
-              absl::StrCat(value_too ? "value" : "query",
-                           " has width 257; allowed: up to 256"));
+    EXPECT_EQ(
+        kernels::AttentionForward(refused.inputs(), {}, {}).status().message(),
+        absl::StrCat(value_too ? "value" : "query",
+                     " has width 257; allowed: up to 256"));
   }
 }
 
@@ -201,12 +203,12 @@ TEST(AttentionLimitsTest, RowsWithoutKeys) {
       std::string(
           kernels::AttentionForward(inputs, error, {}).status().message()),
       HasSubstr("query row [b = 0, h = 0, i = 0] has every key masked"));
-  EXPECT_THAT(std::string(kernels::AttentionBackward(
-                              inputs, error, *zero,
-                              head.output_gradient.view(), {})
-                              .status()
-                              .message()),
-              HasSubstr("has every key masked"));
+  EXPECT_THAT(
+      std::string(kernels::AttentionBackward(inputs, error, *zero,
+                                             head.output_gradient.view(), {})
+                      .status()
+                      .message()),
+      HasSubstr("has every key masked"));
 }
 
 TEST(AttentionLimitsTest, OptionsThatAreRefused) {
@@ -272,8 +274,8 @@ TEST(AttentionStrides, InterleavedTensors) {
   apart.key = key.view();
   apart.value = value.view();
   // A last stride of 2, which is copied first.
-  Tensor<float> gradient_memory = Gaussian(stream, {kBatch, kHeads, kPositions,
-                                                    2 * kWidth});
+  Tensor<float> gradient_memory =
+      Gaussian(stream, {kBatch, kHeads, kPositions, 2 * kWidth});
   StridedLayout sparse = gradient_memory.view().layout();
   sparse.shape[3] = kWidth;
   sparse.strides[3] = 2;
@@ -299,7 +301,8 @@ TEST(AttentionStrides, InterleavedTensors) {
     Tensor<float> d_joint(joint.shape());
     const kernels::BackwardViews targets = {part(d_joint.view(), 0),
                                             part(d_joint.view(), 1),
-                                            part(d_joint.view(), 2), {}};
+                                            part(d_joint.view(), 2),
+                                            {}};
     const absl::Status status = kernels::AttentionBackwardInto(
         joined, {}, output, log_sum_exp.view(), gradient, run, targets);
     ASSERT_TRUE(status.ok()) << status;
@@ -329,16 +332,15 @@ class AttentionPlacesTest : public ::testing::Test {
   }
   std::string Forward(const StridedView<float>& output,
                       const StridedView<float>& log_sum_exp) {
-    return std::string(kernels::AttentionForwardInto(Inputs(), {}, {},
-                                                     {output, log_sum_exp})
-                           .message());
+    return std::string(
+        kernels::AttentionForwardInto(Inputs(), {}, {}, {output, log_sum_exp})
+            .message());
   }
   std::string Backward(const kernels::BackwardViews& targets) {
-    return std::string(
-        kernels::AttentionBackwardInto(Inputs(), {}, At(400, shape_),
-                                       At(450, {1, 1, kRows}), At(500, shape_),
-                                       {}, targets)
-            .message());
+    return std::string(kernels::AttentionBackwardInto(
+                           Inputs(), {}, At(400, shape_),
+                           At(450, {1, 1, kRows}), At(500, shape_), {}, targets)
+                           .message());
   }
   kernels::BackwardViews Targets() {
     return {At(600, shape_), At(650, shape_), At(700, shape_),
@@ -374,8 +376,13 @@ TEST_F(AttentionPlacesTest, Backward) {
   EXPECT_EQ(Backward(targets),
             "a bias gradient goes with a bias; allowed: both or neither");
   const std::vector<std::pair<int64_t, std::string>> inputs = {
-      {0, "query"},  {100, "key"},         {200, "value"}, {300, "bias"},
-      {400, "output"}, {450, "log_sum_exp"}, {500, "output_gradient"}};
+      {0, "query"},
+      {100, "key"},
+      {200, "value"},
+      {300, "bias"},
+      {400, "output"},
+      {450, "log_sum_exp"},
+      {500, "output_gradient"}};
   for (const auto& [place, name] : inputs) {
     targets = Targets();
     targets.key = At(place, shape_);

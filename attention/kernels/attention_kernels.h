@@ -24,10 +24,11 @@
 // largest sum of |dO_k V_k|, and up to Tq 2^-149 for what is smaller than a
 // float holds,
 //
-//   O   e max|V|             dV  e Tq max|dO|
-//   L   e                    dQ  e scale G max|K|    dK  e scale Tq G max|Q|
+//   O   e max|V|             dV  e n max|dO|
+//   L   e                    dQ  e scale G max|K|    dK  e scale n G max|Q|
 //
-// (attention_accuracy_test.cc).
+// n the queries of a key's heads, Tq H / Hkv; and for the bias e G for each pair
+// that shares the element (attention_accuracy_test.cc).
 #ifndef SOFTLOOKUP_ATTENTION_KERNELS_ATTENTION_KERNELS_H_
 #define SOFTLOOKUP_ATTENTION_KERNELS_ATTENTION_KERNELS_H_
 
