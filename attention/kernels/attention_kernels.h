@@ -27,8 +27,8 @@
 //   O   e max|V|             dV  e n max|dO|
 //   L   e                    dQ  e scale G max|K|    dK  e scale n G max|Q|
 //
-// n the queries of a key's heads, Tq H / Hkv; and for the bias e G for each pair
-// that shares the element (attention_accuracy_test.cc).
+// n the queries of a key's heads, Tq H / Hkv; and for the bias e G for each
+// pair that shares the element (attention_accuracy_test.cc).
 #ifndef SOFTLOOKUP_ATTENTION_KERNELS_ATTENTION_KERNELS_H_
 #define SOFTLOOKUP_ATTENTION_KERNELS_ATTENTION_KERNELS_H_
 

@@ -36,8 +36,9 @@ absl::StatusOr<KernelOptions> RunOf(const SoftlookupProblem& problem) {
     pool = std::make_unique<ThreadPool>(problem.threads);
   }
   KernelOptions run;
-  SOFTLOOKUP_ASSIGN_OR_RETURN(run.instruction_set,
-                              ParseInstructionSet(problem.isa));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      run.instruction_set,
+      ParseInstructionSet(problem.isa == nullptr ? "" : problem.isa));
   run.pool = pool.get();
   return run;
 }

@@ -217,11 +217,29 @@ TEST_F(GemmErrorTest, TargetsThatOverlap) {
                     {&memory[3], {{2, 2}, {2, 1}}}, {&memory[6], {2, 2}}),
               HasSubstr("C overlaps B in memory"));
   EXPECT_THAT(
+      Error({&memory[6], {2, 2}}, {&memory[0], {2, 2}}, {&memory[8], {2, 2}}),
+      HasSubstr("C overlaps A in memory"));
+  EXPECT_THAT(Error(a_.view(), b_.view(), {&memory[0], {2, 4}},
+                    {.bias = absl::MakeConstSpan(&memory[7], 4)}),
+              HasSubstr("C overlaps bias in memory"));
+  EXPECT_THAT(
       Error(a_.view(), b_.view(), {&memory[0], {{2, 4}, {2, 1}}}),
       HasSubstr("C has shape [2, 4] and strides [2, 1], so that elements "
                 "share memory"));
   EXPECT_THAT(Error(a_.view(), b_.view(), {&memory[0], {{2, 4}, {1, 2}}}),
               HasSubstr("C has strides [1, 2]; allowed: a last stride of 1"));
+}
+
+TEST_F(GemmErrorTest, MisalignedMemory) {
+  alignas(float) char memory[100] = {};
+  const auto* odd = reinterpret_cast<const float*>(memory + 2);  // NOLINT
+  EXPECT_THAT(Error({odd, {2, 3}}, b_.view(), c_.view()),
+              HasSubstr("A starts at an address that is not a multiple of 4"));
+  EXPECT_THAT(Error(a_.view(), {odd, {3, 4}}, c_.view()),
+              HasSubstr("B starts at an address"));
+  EXPECT_THAT(Error(a_.view(), b_.view(), c_.view(),
+                    {.bias = absl::MakeConstSpan(odd, 4)}),
+              HasSubstr("bias starts at an address"));
 }
 
 // A regression golden: the bits on any machine. The other tests say that they

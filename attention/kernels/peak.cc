@@ -12,11 +12,11 @@ namespace softlookup::kernels {
 double MeasurePeak(const KernelOptions& run, double seconds) {
   const KernelTable& kernels = KernelsFor(run.instruction_set);
   const int threads = run.threads();
+  constexpr int kTries = 6;
   int64_t rounds = 64;
   double best = 0;
-  const double start = SecondsNow();
-  // Longer and longer tries, until what it takes to start them is nothing.
-  while (SecondsNow() - start < seconds) {
+  // Longer and longer, until what it takes to start one is nothing.
+  for (int tries = 0; tries < kTries;) {
     const double try_start = SecondsNow();
     ParallelFor(run, threads, [&](int64_t) {
       // Stored, so that the work is done.
@@ -26,8 +26,12 @@ double MeasurePeak(const KernelOptions& run, double seconds) {
     const double operations = 2.0 * kPeakChains *
                               static_cast<double>(kernels.lanes * rounds) *
                               threads;
+    if (elapsed < seconds / 10) {
+      rounds *= 2;
+      continue;
+    }
     best = std::max(best, operations / elapsed);
-    if (elapsed < seconds / 10) rounds *= 2;
+    ++tries;
   }
   return best;
 }

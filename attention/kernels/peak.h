@@ -12,7 +12,7 @@ namespace softlookup::kernels {
 
 // Operations per second, a multiply-add being two, of independent fused
 // multiply-adds in registers, on every thread of `run` at a time: the best of
-// several tries that take about `seconds` together.
+// several tries of at least `seconds` / 10 each.
 double MeasurePeak(const KernelOptions& run, double seconds = 0.02);
 
 }  // namespace softlookup::kernels
