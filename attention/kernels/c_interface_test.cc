@@ -55,10 +55,9 @@ TEST(CInterface, IsTheKernels) {
     inputs.value = value.view();
     inputs.mask.causal = causal;
     const auto expected = kernels::AttentionForward(inputs, {}, {}).value();
-    const auto gradients =
-        kernels::AttentionBackward(inputs, {}, expected,
-                                   output_gradient.view(), {})
-            .value();
+    const auto gradients = kernels::AttentionBackward(
+                               inputs, {}, expected, output_gradient.view(), {})
+                               .value();
     SoftlookupProblem problem = Problem();
     problem.causal = number;
     Tensor<float> output({2, 6, 5, 9});
@@ -72,11 +71,11 @@ TEST(CInterface, IsTheKernels) {
     Tensor<float> d_query(query.shape());
     Tensor<float> d_key(key.shape());
     Tensor<float> d_value(value.shape());
-    ASSERT_EQ(SoftlookupBackward(&problem, &query[0], &key[0], &value[0],
-                                 &output[0], &log_sum_exp[0],
-                                 &output_gradient[0], &d_query[0], &d_key[0],
-                                 &d_value[0]),
-              0)
+    ASSERT_EQ(
+        SoftlookupBackward(&problem, &query[0], &key[0], &value[0], &output[0],
+                           &log_sum_exp[0], &output_gradient[0], &d_query[0],
+                           &d_key[0], &d_value[0]),
+        0)
         << SoftlookupLastError();
     EXPECT_EQ(kernels::BitDifference(d_query, gradients.query), "");
     EXPECT_EQ(kernels::BitDifference(d_key, gradients.key), "");
@@ -87,8 +86,8 @@ TEST(CInterface, IsTheKernels) {
 TEST(CInterface, SaysWhyAProblemIsRefused) {
   std::vector<float> memory(10000);
   const auto error = [&](const SoftlookupProblem& problem) {
-    return SoftlookupForward(&problem, &memory[0], &memory[1000],
-                             &memory[2000], &memory[3000], &memory[4000]) == 0
+    return SoftlookupForward(&problem, &memory[0], &memory[1000], &memory[2000],
+                             &memory[3000], &memory[4000]) == 0
                ? ""
                : std::string(SoftlookupLastError());
   };

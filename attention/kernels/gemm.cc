@@ -62,26 +62,33 @@ struct Blocks {
 // A block of C stays in the second-level cache from slice to slice.
 constexpr int64_t kMaxColumns = 8 * kGemmPanel;
 
+// The size of each of `parts` blocks of n, a multiple of what micro-kernels and
+// panels divide.
+int64_t BlockSize(int64_t n, int64_t parts, int64_t multiple) {
+  return CeilDivide(CeilDivide(n, parts), multiple) * multiple;
+}
+
 // Large blocks reuse more of what they pack; several per thread keep all
-// threads busy to the end.
+// threads busy to the end. So blocks shrink to a size that still pays until
+// there are several per thread, and below it only until each thread has one.
 Blocks ChooseBlocks(int64_t m, int64_t n, int threads) {
-  Blocks blocks = {std::min(m, kGemmRows), std::min(n, kMaxColumns)};
-  if (threads == 1) return blocks;
-  const auto enough = [&] {
-    return CeilDivide(m, blocks.rows) * CeilDivide(n, blocks.columns) >=
-           3 * int64_t{threads};
-  };
-  // Whole panels, and rows by what every micro-kernel divides.
-  while (!enough() && blocks.rows > 48) {
-    blocks.rows = CeilDivide(blocks.rows, 48) * 24;
+  int64_t row_parts = CeilDivide(m, kGemmRows);
+  int64_t column_parts = CeilDivide(n, kMaxColumns);
+  if (threads > 1) {
+    const int64_t several = 3 * int64_t{threads};
+    while (row_parts * column_parts < several &&
+           BlockSize(m, row_parts + 1, 8) >= 48) {
+      ++row_parts;
+    }
+    while (row_parts * column_parts < several &&
+           BlockSize(n, column_parts + 1, kGemmPanel) >= 2 * kGemmPanel) {
+      ++column_parts;
+    }
+    while (row_parts * column_parts < threads && row_parts * 8 < m) {
+      ++row_parts;
+    }
   }
-  while (!enough() && blocks.columns > 2 * kGemmPanel) {
-    blocks.columns = CeilDivide(blocks.columns, 2 * kGemmPanel) * kGemmPanel;
-  }
-  while (!enough() && blocks.rows > 8) {
-    blocks.rows = CeilDivide(blocks.rows, 16) * 8;
-  }
-  return blocks;
+  return {BlockSize(m, row_parts, 8), BlockSize(n, column_parts, kGemmPanel)};
 }
 
 // Fewer columns than this leave lanes empty.
