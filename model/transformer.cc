@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -99,7 +101,7 @@ void AddColumnSums(const Tensor<T>& x, T* total) {
 template <typename T>
 struct Transformer<T>::Pass {
   Pass(const Transformer& transformer, const T* parameters, int64_t batch,
-       int64_t positions)
+       int64_t positions, Hooks<T>* hooks = nullptr)
       : model(transformer),
         config(transformer.config()),
         engine(transformer.engine_),
@@ -107,7 +109,9 @@ struct Transformer<T>::Pass {
         batch(batch),
         positions(positions),
         rows(batch * positions),
-        qkv_width((config.heads + 2 * config.key_heads) * config.head_width) {}
+        qkv_width((config.heads + 2 * config.key_heads) * config.head_width),
+        hooks(hooks),
+        hooked(hooks == nullptr ? std::set<std::string>() : hooks->Names()) {}
 
   const Transformer& model;
   const ModelConfig& config;
@@ -117,6 +121,8 @@ struct Transformer<T>::Pass {
   const int64_t positions;
   const int64_t rows;
   const int64_t qkv_width;
+  Hooks<T>* const hooks;  // or null
+  const std::set<std::string> hooked;
 
   StridedView<const T> Weight(int64_t offset, int64_t n, int64_t m) const {
     return Matrix(weights + offset, n, m);
@@ -125,11 +131,105 @@ struct Transformer<T>::Pass {
     return offset < 0 ? nullptr : weights + offset;
   }
 
+  // --- hooks ---
+
+  bool Wants(const std::string& name) const { return hooked.count(name) > 0; }
+
+  // Shows the activation at a point to who wants it, who may change it.
+  void Visit(const std::string& name, const StridedView<T>& activation) const {
+    if (!Wants(name)) return;
+    if (hooks->Edits(name)) {
+      hooks->Visit(name, activation);
+    } else {
+      // A copy: what a reader writes by mistake goes nowhere.
+      Tensor<T> copy = Copy(activation);
+      hooks->Visit(name, copy.view());
+    }
+  }
+
+  // [B T, n] as [B, T, n].
+  StridedView<T> ByPosition(Tensor<T>& tensor) const {
+    return tensor.view().SplitAxis(0, {batch, positions});
+  }
+
+  // x = residual + A B + bias: a branch's write, at a point of its own.
+  void AddBranch(const std::string& name, const Tensor<T>& a,
+                 const StridedView<const T>& b, const T* bias,
+                 const Tensor<T>& residual, Tensor<T>& x) const {
+    x = residual;
+    if (Wants(name)) {
+      Tensor<T> write({rows, config.width});
+      engine.Multiply(a.view(), b, write.view(), {.bias = bias});
+      Visit(name, ByPosition(write));
+      if (hooks->Edits(name)) {
+        for (int64_t i = 0; i < x.size(); ++i) x[i] += write[i];
+        return;
+      }
+    }
+    engine.Multiply(a.view(), b, x.view(), {.accumulate = true, .bias = bias});
+  }
+
+  // The weights of attention, [B, H, T, T], in textbook order.
+  Tensor<T> Pattern(const Tensor<T>& qkv) const {
+    const AttentionInputs<T> inputs = Inputs(qkv);
+    const int64_t group = config.heads / config.key_heads;
+    const T scale = 1 / std::sqrt(static_cast<T>(config.head_width));
+    Tensor<T> pattern({batch, config.heads, positions, positions});
+    for (int64_t b = 0; b < batch; ++b) {
+      for (int64_t h = 0; h < config.heads; ++h) {
+        const auto query = inputs.query.Slice(0, b, b + 1).Slice(1, h, h + 1);
+        const auto key =
+            inputs.key.Slice(0, b, b + 1).Slice(1, h / group, h / group + 1);
+        const auto matrix = [&](const StridedView<const T>& view) {
+          return StridedView<const T>(view.data(),
+                                      {{positions, config.head_width},
+                                       {view.stride(2), view.stride(3)}});
+        };
+        T* const first = &pattern(b, h, 0, 0);
+        engine.Multiply(matrix(query), matrix(key).Transpose(0, 1),
+                        MutableMatrix(first, positions, positions));
+        for (int64_t i = 0; i < positions; ++i) {
+          T* row = first + i * positions;
+          for (int64_t j = 0; j <= i; ++j) {
+            row[j] *= scale;
+            if (inputs.bias.has_value()) row[j] += (*inputs.bias)(0, h, i, j);
+          }
+          const T maximum = *std::max_element(row, row + i + 1);
+          for (int64_t j = 0; j <= i; ++j) row[j] -= maximum;
+          engine.Map(ArrayFunction::kExp, row, row, i + 1);
+          T sum = 0;
+          for (int64_t j = 0; j <= i; ++j) sum += row[j];
+          for (int64_t j = 0; j <= i; ++j) row[j] /= sum;
+          std::fill(row + i + 1, row + positions, T{0});
+        }
+      }
+    }
+    return pattern;
+  }
+
+  // z = pattern v, head by head.
+  void MixByPattern(const Tensor<T>& pattern, const Tensor<T>& qkv,
+                    Tensor<T>& z) const {
+    const int64_t width = config.head_width;
+    const int64_t group = config.heads / config.key_heads;
+    const StridedView<const T> value = Value(&qkv[0]);
+    for (int64_t b = 0; b < batch; ++b) {
+      for (int64_t h = 0; h < config.heads; ++h) {
+        engine.Multiply(
+            Matrix(&pattern(b, h, 0, 0), positions, positions),
+            StridedView<const T>(&value(b, h / group, 0, 0),
+                                 {{positions, width}, {qkv_width, 1}}),
+            StridedView<T>(&z(b * positions, h * width),
+                           {{positions, width}, {z.dim(1), 1}}));
+      }
+    }
+  }
+
   // --- forward ---
 
   // The branch's input: x itself, or normalised.
-  const Tensor<T>& Normalize(const Tensor<T>& x, int64_t offset,
-                             NormActivations<T>& norm) const {
+  const Tensor<T>& Normalize(const std::string& name, const Tensor<T>& x,
+                             int64_t offset, NormActivations<T>& norm) const {
     if (offset < 0) return x;
     Resize(norm.normalized, x.shape());
     Resize(norm.output, x.shape());
@@ -141,6 +241,7 @@ struct Transformer<T>::Pass {
                     &norm.normalized(row, 0), &norm.output(row, 0));
       }
     });
+    Visit(absl::StrCat(name, ".hook_normalized"), ByPosition(norm.output));
     return norm.output;
   }
 
@@ -228,40 +329,58 @@ struct Transformer<T>::Pass {
     });
   }
 
-  void ForwardLayer(const LayerOffsets& at, const Tensor<T>& x,
-                    LayerActivations<T>& layer, Tensor<T>& next) const {
+  void ForwardLayer(int64_t index, LayerActivations<T>& layer,
+                    Tensor<T>& next) const {
+    const LayerOffsets& at = model.layout_.layer(index);
+    const std::string block = absl::StrCat("blocks.", index, ".");
     const int64_t d = config.width;
     const int64_t head_columns = config.heads * config.head_width;
-    const Tensor<T>& input = Normalize(x, at.norm1, layer.norm1);
+    const Tensor<T>& x = layer.resid_pre;
+    Visit(block + "hook_resid_pre", ByPosition(layer.resid_pre));
+    const Tensor<T>& input = Normalize(block + "ln1", x, at.norm1, layer.norm1);
     Resize(layer.qkv, {rows, qkv_width});
     engine.Multiply(input.view(), Weight(at.qkv, d, qkv_width),
                     layer.qkv.view(), {.bias = Bias(at.qkv_bias)});
+    Visit(block + "attn.hook_q", Query(&layer.qkv[0]).Transpose(1, 2));
+    Visit(block + "attn.hook_k", Key(&layer.qkv[0]).Transpose(1, 2));
+    Visit(block + "attn.hook_v", Value(&layer.qkv[0]).Transpose(1, 2));
     if (config.smeared_keys) SmearKeys(at.smear, layer);
     if (config.positions == Positions::kRotary) RotateHeads(false, layer.qkv);
     Resize(layer.z, {rows, head_columns});
     Resize(layer.log_sum_exp, {batch, config.heads, positions});
     engine.AttentionForward(Inputs(layer.qkv),
                             {Output(&layer.z[0]), layer.log_sum_exp.view()});
+    const std::string pattern_name = block + "attn.hook_pattern";
+    if (Wants(pattern_name)) {
+      Tensor<T> pattern = Pattern(layer.qkv);
+      Visit(pattern_name, pattern.view());
+      if (hooks->Edits(pattern_name)) MixByPattern(pattern, layer.qkv, layer.z);
+    }
+    Visit(block + "attn.hook_z", Output(&layer.z[0]).Transpose(1, 2));
     Tensor<T>& mid = config.mlp_width > 0 ? layer.resid_mid : next;
-    mid = x;
-    engine.Multiply(std::as_const(layer.z).view(),
-                    Weight(at.out, head_columns, d), mid.view(),
-                    {.accumulate = true, .bias = Bias(at.out_bias)});
-    if (config.mlp_width == 0) return;
+    AddBranch(block + "hook_attn_out", layer.z, Weight(at.out, head_columns, d),
+              Bias(at.out_bias), x, mid);
+    if (config.mlp_width == 0) {
+      Visit(block + "hook_resid_post", ByPosition(next));
+      return;
+    }
 
     const int64_t m = config.mlp_width;
-    const Tensor<T>& mlp_input = Normalize(mid, at.norm2, layer.norm2);
+    Visit(block + "hook_resid_mid", ByPosition(mid));
+    const Tensor<T>& mlp_input =
+        Normalize(block + "ln2", mid, at.norm2, layer.norm2);
     Resize(layer.mlp_pre, {rows, m});
     Resize(layer.mlp_post, {rows, m});
     engine.Multiply(mlp_input.view(), Weight(at.mlp_in, d, m),
                     layer.mlp_pre.view(), {.bias = Bias(at.mlp_in_bias)});
+    Visit(block + "mlp.hook_pre", ByPosition(layer.mlp_pre));
     engine.Map(config.activation == Activation::kGelu ? ArrayFunction::kGelu
                                                       : ArrayFunction::kRelu,
                &layer.mlp_pre[0], &layer.mlp_post[0], rows * m);
-    next = mid;
-    engine.Multiply(std::as_const(layer.mlp_post).view(),
-                    Weight(at.mlp_out, m, d), next.view(),
-                    {.accumulate = true, .bias = Bias(at.mlp_out_bias)});
+    Visit(block + "mlp.hook_post", ByPosition(layer.mlp_post));
+    AddBranch(block + "hook_mlp_out", layer.mlp_post, Weight(at.mlp_out, m, d),
+              Bias(at.mlp_out_bias), mid, next);
+    Visit(block + "hook_resid_post", ByPosition(next));
   }
 
   StridedView<const T> Unembedding() const {
@@ -418,9 +537,13 @@ Transformer<T>::Transformer(const ModelConfig& config, const Engine<T>& engine)
 }
 
 template <typename T>
-absl::Status Transformer<T>::Forward(
-    absl::Span<const T> parameters, const Tensor<int32_t>& tokens,
-    TransformerActivations<T>& activations) const {
+absl::Status Transformer<T>::Forward(absl::Span<const T> parameters,
+                                     const Tensor<int32_t>& tokens,
+                                     TransformerActivations<T>& activations,
+                                     Hooks<T>* hooks) const {
+  if (hooks != nullptr) {
+    SOFTLOOKUP_RETURN_IF_ERROR(CheckHookNames(config(), hooks->Names()));
+  }
   if (static_cast<int64_t>(parameters.size()) != layout_.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat("there are ", parameters.size(),
@@ -441,33 +564,45 @@ absl::Status Transformer<T>::Forward(
     }
   }
   const int64_t d = config().width;
-  const Pass pass(*this, parameters.data(), tokens.dim(0), tokens.dim(1));
+  const Pass pass(*this, parameters.data(), tokens.dim(0), tokens.dim(1),
+                  hooks);
   activations.batch = pass.batch;
   activations.positions = pass.positions;
   activations.layers.resize(config().layers);
 
   Tensor<T>& x_0 = activations.layers[0].resid_pre;
   Resize(x_0, {pass.rows, d});
+  const T* const embeddings = parameters.data() + layout_.embedding();
   for (int64_t row = 0; row < pass.rows; ++row) {
-    const T* embedding =
-        parameters.data() + layout_.embedding() + tokens[row] * d;
-    const int64_t position = row % pass.positions;
-    for (int64_t k = 0; k < d; ++k) {
-      x_0(row, k) = embedding[k];
-      if (layout_.positions() >= 0) {
-        x_0(row, k) += parameters[layout_.positions() + position * d + k];
+    std::copy_n(embeddings + tokens[row] * d, d, &x_0(row, 0));
+  }
+  pass.Visit("hook_embed", pass.ByPosition(x_0));
+  if (layout_.positions() >= 0) {
+    const T* table = parameters.data() + layout_.positions();
+    Tensor<T> edited;
+    if (pass.Wants("hook_pos_embed")) {
+      // One for each sequence, so that each can be changed by itself.
+      edited = Tensor<T>({pass.rows, d});
+      for (int64_t row = 0; row < pass.rows; ++row) {
+        std::copy_n(table + row % pass.positions * d, d, &edited(row, 0));
       }
+      pass.Visit("hook_pos_embed", pass.ByPosition(edited));
+    }
+    for (int64_t row = 0; row < pass.rows; ++row) {
+      const T* position = edited.size() > 0 ? &edited(row, 0)
+                                            : table + row % pass.positions * d;
+      for (int64_t k = 0; k < d; ++k) x_0(row, k) += position[k];
     }
   }
   for (int64_t i = 0; i < config().layers; ++i) {
     Tensor<T>& next = i + 1 < config().layers
                           ? activations.layers[i + 1].resid_pre
                           : activations.resid_final;
-    pass.ForwardLayer(layout_.layer(i), activations.layers[i].resid_pre,
-                      activations.layers[i], next);
+    pass.ForwardLayer(i, activations.layers[i], next);
   }
-  const Tensor<T>& last = pass.Normalize(
-      activations.resid_final, layout_.final_norm(), activations.final_norm);
+  const Tensor<T>& last =
+      pass.Normalize("ln_final", activations.resid_final, layout_.final_norm(),
+                     activations.final_norm);
   Resize(activations.logits, {pass.rows, config().vocabulary});
   engine_.Multiply(last.view(), pass.Unembedding(), activations.logits.view(),
                    {.bias = pass.Bias(layout_.unembedding_bias())});

@@ -29,6 +29,7 @@
 #include "base/tensor.h"
 #include "model/config.h"
 #include "model/engine.h"
+#include "model/hooks.h"
 #include "model/parameters.h"
 
 namespace softlookup {
@@ -79,10 +80,13 @@ class Transformer {
   const Engine<T>& engine() const { return engine_; }
 
   // InvalidArgument for another number of parameters, tokens that are not
-  // [B, T] with 1 <= T <= context, and tokens outside the vocabulary.
+  // [B, T] with 1 <= T <= context, tokens outside the vocabulary, and hooks of
+  // other names than HookNames. After an edit the activations fit no backward
+  // pass.
   absl::Status Forward(absl::Span<const T> parameters,
                        const Tensor<int32_t>& tokens,
-                       TransformerActivations<T>& activations) const;
+                       TransformerActivations<T>& activations,
+                       Hooks<T>* hooks = nullptr) const;
 
   // gradient = dL/dparameters from d_logits = dL/dlogits, [B T, V], and the
   // activations of Forward with the same parameters and tokens.
