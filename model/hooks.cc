@@ -9,7 +9,8 @@ namespace softlookup {
 std::vector<std::string> HookNames(const ModelConfig& config) {
   const bool norm = config.norm != Norm::kNone;
   std::vector<std::string> names = {"hook_embed"};
-  if (config.positions == Positions::kLearned) names.push_back("hook_pos_embed");
+  if (config.positions == Positions::kLearned)
+    names.push_back("hook_pos_embed");
   for (int64_t i = 0; i < config.layers; ++i) {
     const auto add = [&](const char* name) {
       names.push_back(absl::StrCat("blocks.", i, ".", name));

@@ -82,7 +82,8 @@ class ActivationCache : public Hooks<T> {
 
   std::set<std::string> Names() const override { return names_; }
   bool Edits(const std::string&) const override { return false; }
-  void Visit(const std::string& name, const StridedView<T>& activation) override {
+  void Visit(const std::string& name,
+             const StridedView<T>& activation) override {
     kept_[name] = Copy(activation);
   }
 
@@ -110,7 +111,8 @@ class Interventions : public Hooks<T> {
   bool Edits(const std::string& name) const override {
     return functions_.count(name) > 0;
   }
-  void Visit(const std::string& name, const StridedView<T>& activation) override {
+  void Visit(const std::string& name,
+             const StridedView<T>& activation) override {
     for (const Function& function : functions_.at(name)) function(activation);
   }
 

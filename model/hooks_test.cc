@@ -127,8 +127,8 @@ TEST(Hooks, WhatIsReadFitsTogether) {
             for (int64_t k = 0; k < config.head_width; ++k) {
               double mixed = 0;
               for (int64_t j = 0; j < 8; ++j) {
-                mixed += pattern(b, h, i, j) *
-                         at("attn.hook_v")(b, j, h / group, k);
+                mixed +=
+                    pattern(b, h, i, j) * at("attn.hook_v")(b, j, h / group, k);
               }
               EXPECT_NEAR(mixed, at("attn.hook_z")(b, i, h, k), 1e-13);
             }

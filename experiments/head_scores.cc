@@ -1,0 +1,60 @@
+#include "experiments/head_scores.h"
+
+#include <numeric>
+
+#include "base/check.h"
+
+namespace softlookup {
+namespace {
+
+// The attention to the positions `offset` after earlier copies of the query's
+// token, summed, averaged over the queries that have any.
+double CopiesScore(const StridedView<const float>& pattern,
+                   absl::Span<const int32_t> tokens, int64_t offset) {
+  const auto positions = static_cast<int64_t>(tokens.size());
+  SOFTLOOKUP_CHECK(pattern.rank() == 2 && pattern.dim(0) == positions &&
+                       pattern.dim(1) == positions,
+                   "a pattern over the tokens");
+  double total = 0;
+  int64_t queries = 0;
+  for (int64_t i = 0; i < positions; ++i) {
+    bool copied = false;
+    for (int64_t j = 0; j < i; ++j) {
+      if (tokens[j] != tokens[i]) continue;
+      copied = true;
+      total += pattern(i, j + offset);
+    }
+    queries += copied ? 1 : 0;
+  }
+  return queries == 0 ? 0 : total / static_cast<double>(queries);
+}
+
+}  // namespace
+
+std::vector<double> PreviousTokenByPosition(
+    const StridedView<const float>& pattern) {
+  std::vector<double> scores;
+  for (int64_t i = 1; i < pattern.dim(0); ++i) {
+    scores.push_back(pattern(i, i - 1));
+  }
+  return scores;
+}
+
+double PreviousTokenScore(const StridedView<const float>& pattern) {
+  const std::vector<double> scores = PreviousTokenByPosition(pattern);
+  if (scores.empty()) return 0;
+  return std::accumulate(scores.begin(), scores.end(), 0.0) /
+         static_cast<double>(scores.size());
+}
+
+double PrefixMatchingScore(const StridedView<const float>& pattern,
+                           absl::Span<const int32_t> tokens) {
+  return CopiesScore(pattern, tokens, 1);
+}
+
+double DuplicateTokenScore(const StridedView<const float>& pattern,
+                           absl::Span<const int32_t> tokens) {
+  return CopiesScore(pattern, tokens, 0);
+}
+
+}  // namespace softlookup

@@ -1,0 +1,42 @@
+// What a head attends to, as numbers from 0 to 1: scores that detect
+// previous-token, induction and duplicate-token heads.
+//
+//   const double induction = PrefixMatchingScore(pattern.view(), tokens);
+//
+// A score says where a head reads, not what it is for: that takes an
+// intervention.
+#ifndef SOFTLOOKUP_EXPERIMENTS_HEAD_SCORES_H_
+#define SOFTLOOKUP_EXPERIMENTS_HEAD_SCORES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "base/strided_view.h"
+
+namespace softlookup {
+
+// `pattern` is the weights of one head on one sequence, [T, T], row i query i;
+// `tokens` are the sequence's T tokens.
+
+// The attention of each query to the token before it: element i - 1 is
+// pattern[i, i - 1], i from 1 to T - 1. The score of the head is their mean. A
+// true previous-token head need not come near 1: what no later query will look
+// for need not be written.
+std::vector<double> PreviousTokenByPosition(
+    const StridedView<const float>& pattern);
+double PreviousTokenScore(const StridedView<const float>& pattern);
+
+// Prefix matching (Olsson et al. 2022): the attention of a query to the
+// positions that follow earlier copies of its token, summed over them, and
+// averaged over the queries whose token has come before. 0 if there is none.
+double PrefixMatchingScore(const StridedView<const float>& pattern,
+                           absl::Span<const int32_t> tokens);
+
+// The attention to the earlier copies themselves.
+double DuplicateTokenScore(const StridedView<const float>& pattern,
+                           absl::Span<const int32_t> tokens);
+
+}  // namespace softlookup
+
+#endif  // SOFTLOOKUP_EXPERIMENTS_HEAD_SCORES_H_
