@@ -285,16 +285,17 @@ SECTIONS = [
             },
             {
                 "name": "hand_backward",
-                "caption_en": """The backward pass by hand. (a) A value above
-                    the current average pulls its score up, one below pulls it
-                    down, one near the average hardly matters. (b) Pulls on the
-                    query: on its first component they cancel, on its second
+                "caption_en": """The backward pass by hand. (a) A value whose
+                    g is above the current average gives its score a positive
+                    gradient, so that gradient descent lowers the score; one
+                    below a negative one, so that it is raised; one near the
+                    average hardly any. (b) Pulls on the query: on its first component they cancel, on its second
                     they do not. (c) The same rule on
                     {parameter:worked_example:rule_rows} random rows (a sample
                     is shown): the sign follows the value's offer, the size the
                     weight.""",
-                "caption_zh": """手算反向传播。(a) 高于当前平均的值把自己的分数拉高，
-                    低于的拉低，接近的几乎不起作用。(b) 对查询的拉力：在第一分量上相互
+                "caption_zh": """手算反向传播。(a) 值的 g 高于当前平均，其分数的梯度为正，
+                    梯度下降会降低该分数；低于平均则梯度为负，分数被提高；接近平均则几乎为零。(b) 对查询的拉力：在第一分量上相互
                     抵消，在第二分量上则不然。(c) 在
                     {parameter:worked_example:rule_rows}
                     个随机行上的同一规则（图中为样本）：符号由 g 与平均之差决定，大小由

@@ -48,7 +48,7 @@ def draw_scores(figure: Figure, inputs: Inputs, say: Say) -> str:
     keys = np.arange(len(offers))
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1))
     upper.set_title(
-        say("Above the average: the score rises", "高于平均，分数就上升")
+        say("g above the average: a positive gradient", "g 高于平均，梯度为正")
     )
     upper.vlines(keys, mean, offers, color=style.QUIET, linewidth=1)
     upper.plot(
@@ -92,10 +92,10 @@ def draw_scores(figure: Figure, inputs: Inputs, say: Say) -> str:
     return say(
         f"For {_name(worked, say)}: what each value offers against the "
         "current average, and below it the gradient of each score. The value "
-        "above the average pulls its score up, the one far below pulls it "
-        "down, the one near the average hardly matters.",
-        f"对{_name(worked, say)}：上图为各值的 g 与当前平均，下图为各分数的梯度。高于平均"
-        "的值把分数拉高，远低于平均的把分数拉低，接近平均的几乎没有作用。",
+        "above the average gives its score a positive gradient, the one far "
+        "below a negative one, the one near the average hardly any.",
+        f"对{_name(worked, say)}：上图为各值的 g 与当前平均，下图为各分数的梯度。g 高于"
+        "平均的值使分数的梯度为正，远低于平均的使之为负，接近平均的几乎为零。",
     )
 
 

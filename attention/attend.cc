@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "attention/attend_request.h"
 #include "attention/attend_run.h"
+#include "base/file.h"
 #include "base/program.h"
 #include "base/safetensors.h"
 #include "base/shape.h"
@@ -33,9 +34,10 @@ ABSL_FLAG(std::string, fully_masked, "zero",
 ABSL_FLAG(bool, weights, false, "Also write weights, [B,H,Tq,Tk].");
 ABSL_FLAG(std::string, precision, "float64",
           "Arithmetic and output: float64 or float32.");
-ABSL_FLAG(std::string, backend, "reference",
-          "Implementation: reference, or simd for precision float32: blocked, "
-          "threaded, no weights.");
+ABSL_FLAG(
+    std::string, backend, "reference",
+    "Implementation: reference, or with --precision=float32 simd: blocked, "
+    "threaded, widths up to 256, no weights.");
 ABSL_FLAG(std::string, isa, "auto",
           "Instruction set of simd: auto, portable, avx2 or avx512. The result "
           "is the same to the bit.");
@@ -60,8 +62,14 @@ absl::Status Run() {
   flags.threads = absl::GetFlag(FLAGS_threads);
   SOFTLOOKUP_ASSIGN_OR_RETURN(const AttendRequest request,
                               ParseAttendFlags(flags));
+  if (IsSameFile(request.input, request.output)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("flag --output is ", request.output,
+                     ", the file of --input; allowed: another file"));
+  }
   SOFTLOOKUP_ASSIGN_OR_RETURN(const SafetensorsFile file,
                               ReadSafetensors(request.input));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckWritable(request.output));
   absl::StatusOr<AttendResult> result = RunAttend(request, file);
   if (!result.ok()) {
     return absl::Status(

@@ -1,6 +1,7 @@
 #include "attention/attend_request.h"
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -42,6 +43,13 @@ absl::StatusOr<double> ParseScale(const std::string& text,
   if (!absl::SimpleAtod(text, &scale)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "flag --scale is \"", text, "\"; allowed: a finite number"));
+  }
+  if (precision == Precision::kFloat32 && scale != 0 &&
+      std::abs(scale) < std::numeric_limits<float>::min()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("flag --scale is ", text,
+                     ", which float32 does not hold; allowed: 0, or at least ",
+                     std::numeric_limits<float>::min(), " in size"));
   }
   const bool finite = precision == Precision::kFloat32
                           ? std::isfinite(static_cast<float>(scale))

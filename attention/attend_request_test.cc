@@ -95,6 +95,18 @@ TEST(ParseAttendFlagsTest, ErrorsNameTheFlag) {
             "reference, simd");
 }
 
+TEST(ParseAttendFlagsTest, AScaleThatFloat32DoesNotHold) {
+  AttendFlags flags = Minimal();
+  flags.scale = "1e-48";
+  EXPECT_EQ(ParseAttendFlags(flags)->options.scale, 1e-48);
+  flags.precision = "float32";
+  EXPECT_EQ(Error(flags),
+            "flag --scale is 1e-48, which float32 does not hold; allowed: 0, "
+            "or at least 1.17549e-38 in size");
+  flags.scale = "0";
+  EXPECT_TRUE(ParseAttendFlags(flags).ok());
+}
+
 TEST(ParseAttendFlagsTest, RunOptions) {
   AttendFlags flags = Minimal();
   flags.backend = "simd";

@@ -69,17 +69,17 @@ std::string Restrictions(const AttentionInputs<T>& inputs) {
 
 // " (avx2, threads: 2)", or nothing where there is no choice.
 template <typename T>
-std::string RunDescription(const AttendRequest& request) {
+std::string RunDescription(const AttendRequest& request, int threads) {
   if (!(*FindAttentionBackend<T>(request.backend))->has_run_options) return "";
   return absl::StrCat(" (",
                       kernels::InstructionSetName(request.instruction_set),
-                      ", threads: ", request.threads, ")");
+                      ", threads: ", threads, ")");
 }
 
 template <typename T>
 std::string Summary(const AttendRequest& request,
                     const AttentionInputs<T>& inputs,
-                    const AttentionSizes& sizes) {
+                    const AttentionSizes& sizes, int threads) {
   const bool default_scale = !request.options.scale.has_value();
   return absl::StrCat(
       "sizes: B ", sizes.batch, ", H ", sizes.query_heads, ", Hkv ",
@@ -88,7 +88,7 @@ std::string Summary(const AttendRequest& request,
       "\nscale: ", AttentionScale(request.options, sizes.width),
       default_scale ? " (1 / sqrt(D))" : "",
       "\nmasks and bias: ", Restrictions(inputs),
-      "\nbackend: ", request.backend, RunDescription<T>(request),
+      "\nbackend: ", request.backend, RunDescription<T>(request, threads),
       ", precision: ", PrecisionName(request.precision),
       "\nfully masked rows: ", CountFullyMaskedRows(inputs, sizes), " of ",
       sizes.batch * sizes.query_heads * sizes.queries,
@@ -139,7 +139,7 @@ absl::StatusOr<AttendResult> Run(const AttendRequest& request,
   result.file.metadata = {{"backend", request.backend},
                           {"precision", PrecisionName(request.precision)},
                           {"program", "softlookup attend"}};
-  result.summary = Summary(request, inputs, input.sizes());
+  result.summary = Summary(request, inputs, input.sizes(), pool.threads());
   return result;
 }
 

@@ -343,16 +343,21 @@ class OutputTest(AttendTestCase):
         with open(self.output) as file:
             self.assertEqual(file.read(), "old")
 
-    def test_input_may_be_the_output(self):
-        tensors = small()
-        expected = self.attend(tensors)
-        safetensors_numpy.write(self.output, tensors)
-        result = self.run_program("--input=" + self.output,
-                                  "--output=" + self.output)
-        self.assertEqual(result.returncode, 0)
-        outputs, _ = safetensors_numpy.read(self.output)
-        for name, array in expected.items():
-            numpy.testing.assert_array_equal(outputs[name], array)
+    def test_the_input_is_not_overwritten(self):
+        safetensors_numpy.write(self.input, small())
+        with open(self.input, "rb") as file:
+            content = file.read()
+        link = self.path("link")
+        os.symlink(self.input, link)
+        for output in [self.input, link]:
+            result = self.run_program("--input=" + self.input,
+                                      "--output=" + output)
+            self.assertEqual(
+                (result.returncode, result.stderr),
+                (2, "attend: flag --output is %s, the file of --input; "
+                 "allowed: another file\n" % output))
+            with open(self.input, "rb") as file:
+                self.assertEqual(file.read(), content)
 
     def test_relative_paths_are_the_callers(self):
         safetensors_numpy.write(self.input, small())

@@ -309,6 +309,8 @@ absl::Status Run() {
                      "\", which is in no case's name; try forward, backward, "
                      "causal, gemm, array or d=64"));
   }
+  const std::string json = ResolveUserPath(absl::GetFlag(FLAGS_json));
+  if (!json.empty()) SOFTLOOKUP_RETURN_IF_ERROR(CheckWritable(json));
   std::vector<std::unique_ptr<ThreadPool>> pools;
   for (const int count : counts) {
     pools.push_back(std::make_unique<ThreadPool>(count));
@@ -354,9 +356,8 @@ absl::Status Run() {
                       {"scratch_bytes", one.scratch_bytes}});
     }
   }
-  if (absl::GetFlag(FLAGS_json).empty()) return absl::OkStatus();
-  return WriteFileAtomically(ResolveUserPath(absl::GetFlag(FLAGS_json)),
-                             DumpJson(rows));
+  if (json.empty()) return absl::OkStatus();
+  return WriteFileAtomically(json, DumpJson(rows));
 }
 
 }  // namespace

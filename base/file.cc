@@ -191,6 +191,31 @@ absl::Status WriteFileAtomically(const std::string& path,
   return WriteAll(device, pieces, path);
 }
 
+absl::Status CheckWritable(const std::string& path) {
+  struct stat existing;
+  std::string target = path;
+  if (::stat(path.c_str(), &existing) == 0) {
+    if (S_ISDIR(existing.st_mode)) return SystemError(EISDIR, "write", path);
+    if (!S_ISREG(existing.st_mode)) return absl::OkStatus();
+    FileDescriptor probe(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (probe.get() < 0) return SystemError(errno, "write", path);
+    std::error_code error;
+    const std::string real = std::filesystem::canonical(path, error);
+    if (!error) target = real;
+  }
+  std::string temporary;
+  FileDescriptor file(OpenTemporary(target, temporary));
+  if (file.get() < 0) return SystemError(errno, "write", path);
+  ::unlink(temporary.c_str());
+  return absl::OkStatus();
+}
+
+bool IsSameFile(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(a, error) &&
+         std::filesystem::equivalent(a, b, error) && !error;
+}
+
 absl::Status MakeDirectories(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);

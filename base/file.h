@@ -35,6 +35,13 @@ absl::Status WriteFileAtomically(const std::string& path,
 absl::Status WriteFileAtomically(const std::string& path,
                                  absl::Span<const absl::string_view> pieces);
 
+// Whether WriteFileAtomically could begin to write to `path` now, with its
+// errors: for work that should not be done in vain. Changes nothing.
+absl::Status CheckWritable(const std::string& path);
+
+// Whether two paths lead to one regular file.
+bool IsSameFile(const std::string& a, const std::string& b);
+
 // Creates a directory and its parents; fine if it exists.
 absl::Status MakeDirectories(const std::string& path);
 

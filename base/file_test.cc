@@ -323,5 +323,41 @@ TEST(ResolveUserPathTest, RelativeToTheCaller) {
   ::unsetenv("BUILD_WORKING_DIRECTORY");
 }
 
+TEST(CheckWritable, SaysWhatWritingWouldSay) {
+  const std::string folder = ::testing::TempDir();
+  const std::string path = absl::StrCat(folder, "/check_writable");
+  const auto entries = [&] {
+    return std::distance(std::filesystem::directory_iterator(folder),
+                         std::filesystem::directory_iterator());
+  };
+  const auto before = entries();
+  EXPECT_TRUE(CheckWritable(path).ok());
+  EXPECT_EQ(entries(), before);
+  ASSERT_TRUE(WriteFileAtomically(path, "old").ok());
+  EXPECT_TRUE(CheckWritable(path).ok());
+  EXPECT_EQ(*ReadFile(path), "old");
+  for (const std::string& bad : {folder, folder + "/no/such"}) {
+    EXPECT_EQ(CheckWritable(bad).message(),
+              WriteFileAtomically(bad, "x").message());
+    EXPECT_FALSE(CheckWritable(bad).ok());
+  }
+  EXPECT_TRUE(CheckWritable("/dev/null").ok());
+}
+
+TEST(IsSameFile, FollowsLinks) {
+  const std::string folder = ::testing::TempDir();
+  const std::string a = absl::StrCat(folder, "/same_a");
+  const std::string b = absl::StrCat(folder, "/same_b");
+  const std::string link = absl::StrCat(folder, "/same_link");
+  ASSERT_TRUE(WriteFileAtomically(a, "x").ok());
+  ASSERT_TRUE(WriteFileAtomically(b, "x").ok());
+  std::filesystem::create_symlink(a, link);
+  EXPECT_TRUE(IsSameFile(a, a));
+  EXPECT_TRUE(IsSameFile(a, link));
+  EXPECT_FALSE(IsSameFile(a, b));
+  EXPECT_FALSE(IsSameFile(a, folder + "/no_such"));
+  EXPECT_FALSE(IsSameFile("/dev/null", "/dev/null"));
+}
+
 }  // namespace
 }  // namespace softlookup

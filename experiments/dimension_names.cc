@@ -12,12 +12,12 @@ DimensionNames::DimensionNames(
 std::string DimensionNames::Describe(const Shape& shape) const {
   std::vector<std::string> words;
   for (const int64_t size : shape) {
-    std::string word = absl::StrCat(size);
-    for (auto name = names_.rbegin(); size != 1 && name != names_.rend();
-         ++name) {
-      if (name->second == size) word = name->first;
+    std::vector<std::string> letters;
+    for (const auto& [letter, of_letter] : names_) {
+      if (of_letter == size) letters.push_back(letter);
     }
-    words.push_back(word);
+    words.push_back(size != 1 && letters.size() == 1 ? letters[0]
+                                                     : absl::StrCat(size));
   }
   return absl::StrCat("(", absl::StrJoin(words, ", "), ")");
 }

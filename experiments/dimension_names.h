@@ -4,8 +4,8 @@
 //   names.Describe({2, 8, 5, 5})         // "(B, h, T, T)"
 //   names.Describe({2, 1, 1, 5})         // "(B, 1, 1, T)"
 //
-// Letters are found by size, so the sizes should differ; of equal ones the
-// first wins. A size without a letter, and 1, stay numbers.
+// Letters are found by size. A size that no letter has, or more than one, and 1
+// stay numbers.
 #ifndef SOFTLOOKUP_EXPERIMENTS_DIMENSION_NAMES_H_
 #define SOFTLOOKUP_EXPERIMENTS_DIMENSION_NAMES_H_
 

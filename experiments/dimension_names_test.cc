@@ -16,9 +16,10 @@ TEST(DimensionNames, FindsLettersBySize) {
   EXPECT_EQ(names.ToJson({5, 7})["sizes"], Json({5, 7}));
 }
 
-TEST(DimensionNames, FirstOfEqualSizesWinsAndOneStaysANumber) {
-  const DimensionNames names({{"B", 1}, {"T", 4}, {"d", 4}});
-  EXPECT_EQ(names.Describe({1, 4}), "(1, T)");
+// A letter that may be the wrong one says less than the number.
+TEST(DimensionNames, SizesThatLettersShareAndOneStayNumbers) {
+  const DimensionNames names({{"B", 1}, {"T", 4}, {"d", 4}, {"m", 5}});
+  EXPECT_EQ(names.Describe({1, 4, 5}), "(1, 4, m)");
 }
 
 }  // namespace

@@ -64,6 +64,9 @@ absl::Status Run(const Experiment& experiment) {
   }
   // Before the work, so that an unwritable place costs no run.
   SOFTLOOKUP_RETURN_IF_ERROR(MakeDirectories(directory));
+  const std::string path =
+      absl::StrCat(directory, "/", experiment.name, ".json");
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckWritable(path));
   Print(absl::StrCat(experiment.name, ": ", experiment.question, "\n\n"));
   const auto start = std::chrono::steady_clock::now();
   SOFTLOOKUP_ASSIGN_OR_RETURN(ExperimentRun run, experiment.run());
@@ -78,8 +81,6 @@ absl::Status Run(const Experiment& experiment) {
   file["results"] = run.results;
   file["measurements"] = run.measurements;
   file["provenance"] = Provenance(/*threads=*/1);
-  const std::string path =
-      absl::StrCat(directory, "/", experiment.name, ".json");
   SOFTLOOKUP_RETURN_IF_ERROR(WriteFileAtomically(path, DumpJson(file)));
   Print(absl::StrCat("\nResults: ", path, "\n"));
   if (!absl::GetFlag(FLAGS_judge)) return absl::OkStatus();

@@ -32,10 +32,10 @@ absl::Status CheckRepeats(const RepeatOptions& options) {
         options.positions, " positions, so that a block comes twice"));
   }
   if (!options.replacement && options.max_period > options.vocabulary) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "max_period is ", options.max_period,
-        " without replacement; allowed: up to the vocabulary of ",
-        options.vocabulary));
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_period is ", options.max_period,
+                     " without replacement; allowed: up to the vocabulary of ",
+                     options.vocabulary));
   }
   return absl::OkStatus();
 }

@@ -18,6 +18,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 
 # The most memory, in bytes, that any one process of the build may map: a
@@ -25,8 +26,37 @@ import tempfile
 MEMORY_LIMIT = 16 << 30
 
 
+# Marks a folder as one that these tools made.
+MARKER = "softlookup-scratch"
+
+
 class Error(Exception):
     """What the user should read."""
+
+
+class UsageError(Error):
+    """The same for what the user asked for and cannot have: exit code 2."""
+
+
+def run_tool(name, main):
+    """The exit code of main(), or of what went wrong, said in one line."""
+    try:
+        code = main()
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        return 130
+    except Error as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 2 if isinstance(error, UsageError) else 1
+    except BrokenPipeError:
+        # Nobody reads on; nor should the interpreter try again at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"{name}: {where}{error.strerror}", file=sys.stderr)
+        return 1
 
 
 # Position-independent code serves tests and programs alike, so that each file
@@ -49,8 +79,28 @@ class ScratchTree:
         self.jobs = jobs
         self._lock = None
 
+    def _claim_folder(self):
+        """Refuses a folder that holds anything but what earlier runs left: the
+        copy is made equal to the sources, whatever else lies there."""
+        marker = self.folder / MARKER
+        source = self.source_root.resolve()
+        copy = self.root.resolve()
+        if source == copy or copy in source.parents or source in copy.parents:
+            raise UsageError(f"{self.folder} is within the sources, or they in it; "
+                        "give a folder of its own")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if not marker.is_file():
+                if any(self.folder.iterdir()):
+                    raise UsageError(f"{self.folder} holds files that are not "
+                                "of earlier runs; give a new or empty folder")
+                marker.write_text("Made by softlookup's tools; they may "
+                                  "delete anything here.\n", encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"{self.folder}: {error.strerror}") from error
+
     def __enter__(self):
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self._claim_folder()
         self._lock = open(self.folder / "lock", "w", encoding="utf-8")
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -47,6 +47,35 @@ class ScratchTreeTest(unittest.TestCase):
             self.assertEqual(scratch.read("base/a.cc"), "a")
             self.assertTrue((scratch.root / "tool").stat().st_mode & 0o100)
 
+    def test_refuses_a_folder_that_is_not_its_own(self):
+        self.scratch_folder.mkdir()
+        theirs = self.scratch_folder / "softlookup" / "thesis.txt"
+        theirs.parent.mkdir()
+        theirs.write_text("years of work", encoding="utf-8")
+        with self.assertRaisesRegex(scratch_tree.UsageError,
+                                    "holds files that are not of earlier runs"):
+            with self.open():
+                pass
+        self.assertEqual(theirs.read_text(encoding="utf-8"), "years of work")
+
+    def test_refuses_the_sources_themselves(self):
+        sources = self.scratch_folder / "softlookup"
+        sources.parent.mkdir()
+        self.source.rename(sources)
+        for folder in (self.scratch_folder, sources, sources / "base"):
+            with self.assertRaisesRegex(scratch_tree.UsageError,
+                                        "within the sources"):
+                with WithoutBazel(sources, folder):
+                    pass
+        self.assertTrue((sources / ".git").is_dir())
+        self.assertTrue((sources / "built").is_file())
+
+    def test_refuses_what_is_no_folder(self):
+        for folder in ("/dev/null/x", self.source / "base" / "a.cc" / "x"):
+            with self.assertRaises(scratch_tree.UsageError):
+                with WithoutBazel(self.source, folder):
+                    pass
+
     def test_follows_the_source(self):
         with self.open() as scratch:
             same = (scratch.root / ".gitignore").stat().st_mtime_ns

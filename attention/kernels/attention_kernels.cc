@@ -54,7 +54,8 @@ class RowContiguous {
 absl::Status CheckWidth(absl::string_view name, int64_t width) {
   if (width <= kMaxWidth) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(name, " has width ", width, "; allowed: up to ", kMaxWidth));
+      absl::StrCat(name, " has width ", width, "; allowed: up to ", kMaxWidth,
+                   " in the blocked kernels (any in the reference)"));
 }
 
 // The inputs as the kernels take them, and the problem of each head.
