@@ -15,6 +15,18 @@
 namespace softlookup {
 namespace {
 
+// Whether the system has pseudo-terminals: not in a bare container or chroot.
+bool HasTerminals() {
+  int terminal;
+  int other;
+  if (::openpty(&terminal, &other, nullptr, nullptr, nullptr) != 0) {
+    return false;
+  }
+  ::close(terminal);
+  ::close(other);
+  return true;
+}
+
 // What `work` writes to stderr in a child process whose stderr is a terminal.
 std::string OnATerminal(const std::function<void()>& work) {
   int terminal = -1;
@@ -42,6 +54,7 @@ void Sleep(double seconds) {
 }
 
 TEST(Progress, ShowsALineAfterTwoSecondsAndClearsIt) {
+  if (!HasTerminals()) GTEST_SKIP() << "no pseudo-terminal here";
   const std::string output = OnATerminal([] {
     Progress progress("draw", 5000);
     progress.Update(1);  // too early to bother anybody
@@ -80,6 +93,7 @@ TEST(Progress, ShowsALineAfterTwoSecondsAndClearsIt) {
 }
 
 TEST(Progress, ShortWorkShowsNothing) {
+  if (!HasTerminals()) GTEST_SKIP() << "no pseudo-terminal here";
   EXPECT_EQ(OnATerminal([] {
               Progress progress("draw", 2);
               progress.Update(1);
