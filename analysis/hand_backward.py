@@ -48,7 +48,7 @@ def draw_scores(figure: Figure, inputs: Inputs, say: Say) -> str:
     keys = np.arange(len(offers))
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1))
     upper.set_title(
-        say("g above the average: a positive gradient", "g 高于平均，梯度为正")
+        say("Above average: positive gradient", "g 高于平均，梯度为正")
     )
     upper.vlines(keys, mean, offers, color=style.QUIET, linewidth=1)
     upper.plot(

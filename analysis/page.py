@@ -25,12 +25,13 @@ TITLE = Text(
     "Softlookup：复现一章注意力",
 )
 INTRO = Text(
-    "Every number and every checkable statement of the chapter is a claim. An "
-    "experiment measures it anew; a judge compares. A figure is drawn only "
-    "from results whose every verdict is as the ledger of claims records it, "
-    "and no number on this page is typed.",
-    "书中的每个数字、每句可检验的话都是一条论断。实验重新测量，评判程序逐条比较。"
-    "只有全部结论都与论断记录一致的结果才会用来作图；本页没有一个数字是手工键入的。",
+    "Every number and every checkable statement of the chapter is a claim. "
+    "Experiments measure anew all but what it cites from elsewhere; a judge "
+    "compares. A figure is drawn only from results whose every verdict is as "
+    "the ledger of claims records it, and no result on this page is typed.",
+    "书中的每个数字、每句可检验的话都是一条论断。除引自他处的结果外，均由实验重新测量，"
+    "评判程序逐条比较。只有全部结论都与论断记录一致的结果才会用来作图；本页没有一个结果"
+    "是手工键入的。",
 )
 CLAIMS = Text("Claims", "论断")
 CLAIMS_INTRO = Text(

@@ -29,15 +29,18 @@
 // The knobs.
 ABSL_FLAG(uint64_t, seed, 1, "Seed of all random streams.");
 ABSL_FLAG(int64_t, short_positions, 50, "Positions T of a short sequence.");
-ABSL_FLAG(int64_t, short_width, 512, "Width d of its layers.");
+ABSL_FLAG(int64_t, short_width, 512,
+          "Width d of the layers for the short sequence.");
 ABSL_FLAG(int64_t, long_positions, 32768, "Positions T of a long context.");
-ABSL_FLAG(int64_t, long_width, 4096, "Width d of its layers.");
+ABSL_FLAG(int64_t, long_width, 4096,
+          "Width d of the layers for the long context.");
 ABSL_FLAG(int64_t, kernel, 3, "Kernel k of the convolution.");
 ABSL_FLAG(int64_t, sequence, 10000,
           "Tokens whose dependent steps are counted.");
 ABSL_FLAG(int64_t, distance, 100,
           "The largest distance over which gradients are followed.");
-ABSL_FLAG(int64_t, gradient_width, 32, "Width of the layers they cross.");
+ABSL_FLAG(int64_t, gradient_width, 32,
+          "Width of the layers that gradients are followed through.");
 ABSL_FLAG(int64_t, gradient_replicates, 20,
           "Times that the layers and tokens are drawn.");
 ABSL_FLAG(int64_t, mixing_positions, 256,
@@ -48,7 +51,8 @@ ABSL_FLAG(int64_t, block_positions, 128,
           "Positions attended whole and in blocks; twice as many as well.");
 ABSL_FLAG(int64_t, block, 16, "Queries and keys per block.");
 ABSL_FLAG(int64_t, tokens, 64, "Tokens generated one by one.");
-ABSL_FLAG(int64_t, mixing_width, 16, "Width of the last four.");
+ABSL_FLAG(int64_t, mixing_width, 16,
+          "Width of what is mixed, scanned, attended in blocks and generated.");
 
 namespace softlookup {
 namespace {

@@ -39,7 +39,8 @@ ABSL_FLAG(int64_t, large_width, 4096, "Width d of the large example.");
 ABSL_FLAG(int64_t, large_heads, 32, "Heads h of the large example.");
 ABSL_FLAG(int64_t, stream_width, 32,
           "Width d of the model whose residual stream is followed.");
-ABSL_FLAG(int64_t, blocks, 4, "Blocks of that model.");
+ABSL_FLAG(int64_t, blocks, 4,
+          "Blocks of the model whose residual stream is followed.");
 ABSL_FLAG(double, match_score, 20.0,
           "Scaled score of a match in the hand-built heads.");
 ABSL_FLAG(int64_t, sequences, 500,

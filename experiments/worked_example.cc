@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
   return softlookup::ExperimentMain(
       argc, argv,
       {.name = "worked_example",
-       .question = "What does every number of attention on three tokens come "
+       .question = "Where does every number of attention on three tokens come "
                    "from, forward and backward?",
        .run = softlookup::Run,
        .print = softlookup::Print});
