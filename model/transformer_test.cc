@@ -129,7 +129,8 @@ double Derivative(const std::function<double(double)>& f) {
 // Every parameter of every config, one by one.
 TEST(Transformer, GradientsOfEveryParameter) {
   RandomStream stream(1, "transformer_test gradients");
-  for (const auto& [name, config] : Configs()) {
+  for (const NamedConfig& named : Configs()) {
+    const ModelConfig& config = named.config;
     const Transformer<double> model(config);
     const std::vector<double> parameters =
         DrawParameters(stream, model.layout().size());
@@ -155,7 +156,7 @@ TEST(Transformer, GradientsOfEveryParameter) {
               return Loss(model, moved, tokens, targets);
             });
             EXPECT_NEAR(gradient[i], expected, 1e-8)
-                << name << ": " << tensor.name << ", element " << i;
+                << named.name << ": " << tensor.name << ", element " << i;
           },
           model.layout().View(tensor, index.data()));
     }

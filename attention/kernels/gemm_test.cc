@@ -130,9 +130,10 @@ Tensor<float> Compute(const Problem& problem,
 TEST(Gemm, IsTheDefinitionBitForBitOnSmallShapes) {
   RandomStream stream(1, "gemm_test small");
   for (int n = 0; n < 1000; ++n) {
-    const Problem problem =
-        Draw(stream, 1 + stream.UniformInt(40), 1 + stream.UniformInt(70),
-             stream.UniformInt(40));
+    const int64_t k = stream.UniformInt(40);
+    const int64_t columns = 1 + stream.UniformInt(70);
+    const int64_t rows = 1 + stream.UniformInt(40);
+    const Problem problem = Draw(stream, rows, columns, k);
     SCOPED_TRACE(absl::StrCat("case ", n, ": ", problem.name));
     const Tensor<float> expected = Expected(problem);
     for (const auto& [name, run] : kernels::SomeRuns(n)) {
@@ -151,7 +152,10 @@ TEST(Gemm, IsTheDefinitionBitForBitAroundTheBlocks) {
     return sizes[stream.UniformInt(static_cast<uint32_t>(sizes.size()))];
   };
   for (int n = 0; n < 60; ++n) {
-    const Problem problem = Draw(stream, size(), size(), size());
+    const int64_t k = size();
+    const int64_t columns = size();
+    const int64_t rows = size();
+    const Problem problem = Draw(stream, rows, columns, k);
     SCOPED_TRACE(absl::StrCat("case ", n, ": ", problem.name));
     const Tensor<float> expected = Expected(problem);
     for (const auto& [name, run] : kernels::EveryRun()) {
@@ -250,9 +254,11 @@ TEST(Gemm, GoldenBits) {
     stream.Seek(0);
     BitHash hash;
     for (int n = 0; n < 20; ++n) {
-      const Problem problem =
-          Draw(stream, 1 + stream.UniformInt(150), 1 + stream.UniformInt(150),
-               stream.UniformInt(300));
+      // One by one: the order of arguments is the compiler's.
+      const int64_t k = stream.UniformInt(300);
+      const int64_t columns = 1 + stream.UniformInt(150);
+      const int64_t rows = 1 + stream.UniformInt(150);
+      const Problem problem = Draw(stream, rows, columns, k);
       hash.Add<float>(Compute(problem, run).elements());
     }
     EXPECT_EQ(hash.value(), 5186890892616390632u) << name;
