@@ -154,14 +154,9 @@ template <typename T>
 void Engine<T>::ForRows(
     int64_t rows, const std::function<void(int64_t, int64_t)>& body) const {
   const int64_t tasks = (rows + kRowsPerTask - 1) / kRowsPerTask;
-  const auto task = [&](int64_t n) {
+  run_.ParallelFor(tasks, [&](int64_t n) {
     body(n * kRowsPerTask, std::min(rows, (n + 1) * kRowsPerTask));
-  };
-  if (run_.pool != nullptr) {
-    run_.pool->ParallelFor(tasks, task);
-  } else {
-    for (int64_t n = 0; n < tasks; ++n) task(n);
-  }
+  });
 }
 template void Engine<float>::ForRows(
     int64_t, const std::function<void(int64_t, int64_t)>&) const;

@@ -89,7 +89,7 @@ Tensor<T> AlibiBias(int64_t heads, int64_t context) {
 
 // total[k] += sum over rows of x[row, k], in order of the rows.
 template <typename T>
-void AddColumnSums(const Tensor<T>& x, T* total) {
+void AddColumnSums(const StridedView<const T>& x, T* total) {
   for (int64_t row = 0; row < x.dim(0); ++row) {
     for (int64_t k = 0; k < x.dim(1); ++k) total[k] += x(row, k);
   }
@@ -405,7 +405,7 @@ struct Transformer<T>::Pass {
         }
       }
       if (config.norm == Norm::kLayer) {
-        AddColumnSums(d_branch, d_weight + config.width);
+        AddColumnSums<T>(d_branch.view(), d_weight + config.width);
       }
       engine.ForRows(rows, [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row) {
@@ -430,7 +430,7 @@ struct Transformer<T>::Pass {
     // y = post W_out + b_out
     engine.Multiply(layer.mlp_post.view().Transpose(0, 1), d_out,
                     MutableMatrix(gradient + at.mlp_out, m, d));
-    if (config.biases) AddColumnSums(d_x, gradient + at.mlp_out_bias);
+    if (config.biases) AddColumnSums<T>(d_x.view(), gradient + at.mlp_out_bias);
     Tensor<T> d_mlp({rows, m});
     engine.Multiply(d_out, Weight(at.mlp_out, m, d).Transpose(0, 1),
                     d_mlp.view());
@@ -450,7 +450,8 @@ struct Transformer<T>::Pass {
         at.norm2 < 0 ? layer.resid_mid : layer.norm2.output;
     engine.Multiply(input.view().Transpose(0, 1), std::as_const(d_mlp).view(),
                     MutableMatrix(gradient + at.mlp_in, d, m));
-    if (config.biases) AddColumnSums(d_mlp, gradient + at.mlp_in_bias);
+    if (config.biases)
+      AddColumnSums<T>(d_mlp.view(), gradient + at.mlp_in_bias);
     Tensor<T> d_input({rows, d});
     engine.Multiply(std::as_const(d_mlp).view(),
                     Weight(at.mlp_in, d, m).Transpose(0, 1), d_input.view());
@@ -497,7 +498,7 @@ struct Transformer<T>::Pass {
     // y = z W_O + b_O
     engine.Multiply(layer.z.view().Transpose(0, 1), d_out,
                     MutableMatrix(gradient + at.out, head_columns, d));
-    if (config.biases) AddColumnSums(d_x, gradient + at.out_bias);
+    if (config.biases) AddColumnSums<T>(d_x.view(), gradient + at.out_bias);
     Tensor<T> d_z({rows, head_columns});
     engine.Multiply(d_out, Weight(at.out, head_columns, d).Transpose(0, 1),
                     d_z.view());
@@ -516,7 +517,7 @@ struct Transformer<T>::Pass {
         at.norm1 < 0 ? layer.resid_pre : layer.norm1.output;
     engine.Multiply(input.view().Transpose(0, 1), std::as_const(d_qkv).view(),
                     MutableMatrix(gradient + at.qkv, d, qkv_width));
-    if (config.biases) AddColumnSums(d_qkv, gradient + at.qkv_bias);
+    if (config.biases) AddColumnSums<T>(d_qkv.view(), gradient + at.qkv_bias);
     Tensor<T> d_input({rows, d});
     engine.Multiply(std::as_const(d_qkv).view(),
                     Weight(at.qkv, d, qkv_width).Transpose(0, 1),
@@ -640,10 +641,7 @@ void Transformer<T>::Backward(absl::Span<const T> parameters,
         MutableMatrix(into + layout_.unembedding(), d, vocabulary));
   }
   if (config().biases) {
-    T* d_bias = into + layout_.unembedding_bias();
-    for (int64_t row = 0; row < pass.rows; ++row) {
-      for (int64_t v = 0; v < vocabulary; ++v) d_bias[v] += d_logits(row, v);
-    }
+    AddColumnSums(d_logits, into + layout_.unembedding_bias());
   }
   Tensor<T> d_last({pass.rows, d});
   engine_.Multiply(d_logits, pass.Unembedding().Transpose(0, 1), d_last.view());

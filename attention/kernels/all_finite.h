@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "attention/kernels/head_mask.h"
+#include "attention/kernels/integers.h"
 
 namespace softlookup::kernels {
 

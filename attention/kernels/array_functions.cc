@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "attention/kernels/array_kernels.h"
+#include "attention/kernels/integers.h"
 #include "attention/kernels/kernel_run.h"
 #include "attention/kernels/view_checks.h"
 #include "base/status.h"
@@ -25,8 +26,8 @@ float ReduceChunks(absl::Span<const float> x, const KernelOptions& run,
                    float (*combine)(const float*, int64_t)) {
   const int64_t n = static_cast<int64_t>(x.size());
   if (n <= kChunk) return reduce(x.data(), n);
-  std::vector<float> partial((n + kChunk - 1) / kChunk);
-  ParallelFor(run, static_cast<int64_t>(partial.size()), [&](int64_t chunk) {
+  std::vector<float> partial(CeilDivide(n, kChunk));
+  run.ParallelFor(static_cast<int64_t>(partial.size()), [&](int64_t chunk) {
     const int64_t begin = chunk * kChunk;
     partial[chunk] = reduce(x.data() + begin, std::min(kChunk, n - begin));
   });
@@ -50,7 +51,7 @@ absl::Status MapArray(ArrayFunction function, absl::Span<const float> x,
     SOFTLOOKUP_RETURN_IF_ERROR(CheckApart("y", target, "x", source));
   }
   const KernelTable& kernels = KernelsFor(run.instruction_set);
-  ParallelFor(run, (n + kChunk - 1) / kChunk, [&](int64_t chunk) {
+  run.ParallelFor(CeilDivide(n, kChunk), [&](int64_t chunk) {
     const int64_t begin = chunk * kChunk;
     kernels.map(function, x.data() + begin, y.data() + begin,
                 std::min(kChunk, n - begin));

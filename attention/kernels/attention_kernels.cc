@@ -12,6 +12,7 @@
 #include "attention/kernels/forward_kernel.h"
 #include "attention/kernels/head_mask.h"
 #include "attention/kernels/head_problem.h"
+#include "attention/kernels/integers.h"
 #include "attention/kernels/kernel_options.h"
 #include "attention/kernels/kernel_run.h"
 #include "attention/kernels/kernel_table.h"
@@ -221,8 +222,6 @@ void ClearRows(const StridedView<float>& view) {
                  view.Slice(last, 0, 1));
 }
 
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // How the backward pass is cut into tasks; see kBackwardTasks.
 int64_t KeyRanges(const AttentionSizes& sizes) {
   const int64_t heads = sizes.batch * sizes.key_heads;
@@ -277,7 +276,7 @@ absl::Status AttentionForwardInto(const AttentionInputs<float>& inputs,
   // cache; tile by tile where the threads share few. Of a head the last tiles
   // first: under a causal mask they see the most keys.
   const bool by_head = heads >= 4 * run.threads();
-  ParallelFor(run, tiles * heads, [&](int64_t task) {
+  run.ParallelFor(tiles * heads, [&](int64_t task) {
     const int64_t head_index = by_head ? task / tiles : task % heads;
     const int64_t tile = tiles - 1 - (by_head ? task % tiles : task / heads);
     const int64_t b = head_index / sizes.query_heads;
@@ -374,7 +373,7 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
   Tensor<float> delta(RowShape(sizes));
   Tensor<float> maximum(RowShape(sizes));
   Tensor<float> log_sum(RowShape(sizes));
-  ParallelFor(run, heads, [&](int64_t task) {
+  run.ParallelFor(heads, [&](int64_t task) {
     const int64_t b = task / sizes.query_heads;
     const int64_t h = task % sizes.query_heads;
     kernels.row_products(
@@ -389,8 +388,7 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
   // Each range of keys adds into a dQ of its own: the first into the target,
   // the others into `partial`.
   const int64_t ranges = KeyRanges(sizes);
-  const int64_t range_keys =
-      CeilDivide(CeilDivide(sizes.keys, ranges), kKeyTile) * kKeyTile;
+  const int64_t range_keys = RoundUp(CeilDivide(sizes.keys, ranges), kKeyTile);
   Shape partial_shape = {PartialQueries(sizes)};
   partial_shape.insert(partial_shape.end(), inputs.query.shape().begin(),
                        inputs.query.shape().end());
@@ -444,7 +442,7 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
   const int64_t batch_tasks = serial_batch ? 1 : sizes.batch;
   const int64_t head_tasks = serial_heads ? 1 : sizes.key_heads;
   const int64_t range_tasks = serial_ranges ? 1 : ranges;
-  ParallelFor(run, batch_tasks * head_tasks * range_tasks, [&](int64_t task) {
+  run.ParallelFor(batch_tasks * head_tasks * range_tasks, [&](int64_t task) {
     // The first keys first: under a causal mask most queries see them.
     const int64_t range = task / (batch_tasks * head_tasks);
     const int64_t b = task / head_tasks % batch_tasks;
@@ -461,7 +459,7 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
   });
 
   // dQ = (sum over ranges, in order) scale.
-  ParallelFor(run, heads, [&](int64_t task) {
+  run.ParallelFor(heads, [&](int64_t task) {
     const int64_t b = task / sizes.query_heads;
     const int64_t h = task % sizes.query_heads;
     for (int64_t i = 0; i < sizes.queries; ++i) {

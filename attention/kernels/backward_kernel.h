@@ -196,18 +196,12 @@ class BackwardKernel {
                           target_->d_query_stride);
   }
 
-  int GroupKeys(int64_t j, int n, int lane) const {
-    const int64_t last =
-        Smaller(first_ + lane + kLaneGroup, head_->queries) - 1;
-    return static_cast<int>(Larger(Smaller(KeyEnd(*head_, last) - j, n), 0));
-  }
-
   void KeyTile(int64_t j, int n) {
     // Cut as in the forward pass: keys [key0, key1) are seen by the lane
     // groups from `lane` on.
     int key0 = 0;
     for (int lane = 0; lane < lanes_ && key0 < n; lane += kLaneGroup) {
-      const int key1 = GroupKeys(j, n, lane);
+      const int key1 = GroupKeys(*head_, first_ + lane, j, n);
       if (key1 > key0) {
         Segment(j + key0, key1 - key0, lane);
         key0 = key1;

@@ -85,16 +85,10 @@ class ForwardKernel {
     }
   }
 
-  // The keys of [j, j + n) that the lane group from `lane` sees any of.
-  int GroupKeys(int64_t j, int n, int lane) const {
-    const int64_t last = Smaller(first_ + lane + kLaneGroup, head_.queries) - 1;
-    return static_cast<int>(Larger(Smaller(KeyEnd(head_, last) - j, n), 0));
-  }
-
   void KeyTile(int64_t j, int n, bool fresh) {
     int keys[kQueryTile / kLaneGroup];
     for (int g = 0; g * kLaneGroup < lanes_; ++g) {
-      keys[g] = GroupKeys(j, n, g * kLaneGroup);
+      keys[g] = GroupKeys(head_, first_ + g * kLaneGroup, j, n);
     }
     Segments(n, keys, [&](int key0, int key1, int lane) {
       Product<false>(

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "attention/kernels/gemm_kernel.h"
+#include "attention/kernels/integers.h"
 #include "attention/kernels/kernel_run.h"
 #include "attention/kernels/view_checks.h"
 #include "base/shape.h"
@@ -51,8 +52,6 @@ absl::Status Check(const View& a, const View& b, const StridedView<float>& c,
   return CheckApart("C", c, "bias", bias);
 }
 
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // The sizes of the blocks that tasks compute.
 struct Blocks {
   int64_t rows;
@@ -65,7 +64,7 @@ constexpr int64_t kMaxColumns = 8 * kGemmPanel;
 // The size of each of `parts` blocks of n, a multiple of what micro-kernels and
 // panels divide.
 int64_t BlockSize(int64_t n, int64_t parts, int64_t multiple) {
-  return CeilDivide(CeilDivide(n, parts), multiple) * multiple;
+  return RoundUp(CeilDivide(n, parts), multiple);
 }
 
 // Large blocks reuse more of what they pack; several per thread keep all
@@ -115,7 +114,7 @@ absl::Status Gemm(const View& a, const View& b, const StridedView<float>& c,
   const Blocks blocks = ChooseBlocks(m, n, threads.threads());
   const int64_t row_blocks = CeilDivide(m, blocks.rows);
   const int64_t column_blocks = CeilDivide(n, blocks.columns);
-  ParallelFor(threads, row_blocks * column_blocks, [&](int64_t task) {
+  threads.ParallelFor(row_blocks * column_blocks, [&](int64_t task) {
     const int64_t row = task / column_blocks * blocks.rows;
     const int64_t column = task % column_blocks * blocks.columns;
     const int64_t rows = std::min(blocks.rows, m - row);

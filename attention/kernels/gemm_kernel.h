@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "attention/kernels/always_inline.h"
-#include "attention/kernels/head_mask.h"
+#include "attention/kernels/integers.h"
 #include "attention/kernels/tile_product.h"
 
 namespace softlookup::kernels {
@@ -157,10 +157,6 @@ class GemmKernel {
       CopyElements(b, depth, used, scratch_.b, lanes, 1);
     }
     return {scratch_.b, lanes, 1};
-  }
-
-  static int64_t RoundUp(int64_t n, int64_t multiple) {
-    return (n + multiple - 1) / multiple * multiple;
   }
 
   // target[i] = source[i] for i < used, 0 from there to `lanes`, a multiple of

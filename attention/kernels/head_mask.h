@@ -6,19 +6,23 @@
 
 #include "attention/kernels/always_inline.h"
 #include "attention/kernels/head_problem.h"
+#include "attention/kernels/integers.h"
 
 namespace softlookup::kernels {
-
-SOFTLOOKUP_INLINE int64_t Smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-SOFTLOOKUP_INLINE int64_t Larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // The end of the keys that query i may see by length and causality.
 SOFTLOOKUP_INLINE int64_t KeyEnd(const HeadProblem& head, int64_t i) {
   if (!head.causal) return head.key_end;
   return Larger(Smaller(head.key_end, i + head.causal_offset + 1),
                 head.key_begin);
+}
+
+// Of the keys [j, j + n), how many the lane group of the queries from `query`
+// on sees any of by length and causality: always the first ones.
+SOFTLOOKUP_INLINE int GroupKeys(const HeadProblem& head, int64_t query,
+                                int64_t j, int n) {
+  const int64_t last = Smaller(query + kLaneGroup, head.queries) - 1;
+  return static_cast<int>(Larger(Smaller(KeyEnd(head, last) - j, n), 0));
 }
 
 // What a score is multiplied by to be one of exp2: 1 where it has been, in the

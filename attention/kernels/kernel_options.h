@@ -6,6 +6,9 @@
 #ifndef SOFTLOOKUP_ATTENTION_KERNELS_KERNEL_OPTIONS_H_
 #define SOFTLOOKUP_ATTENTION_KERNELS_KERNEL_OPTIONS_H_
 
+#include <cstdint>
+#include <functional>
+
 #include "attention/kernels/instruction_set.h"
 #include "base/thread_pool.h"
 
@@ -17,6 +20,16 @@ struct KernelOptions {
   ThreadPool* pool = nullptr;  // null: the calling thread alone
 
   int threads() const { return pool == nullptr ? 1 : pool->threads(); }
+
+  // Calls body(task) for every task in [0, count); see ThreadPool.
+  void ParallelFor(int64_t count,
+                   const std::function<void(int64_t)>& body) const {
+    if (pool != nullptr) {
+      pool->ParallelFor(count, body);
+    } else {
+      for (int64_t task = 0; task < count; ++task) body(task);
+    }
+  }
 };
 
 }  // namespace softlookup::kernels

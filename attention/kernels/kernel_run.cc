@@ -11,13 +11,4 @@ const KernelTable& KernelsFor(InstructionSet set) {
   return kPortableKernels;
 }
 
-void ParallelFor(const KernelOptions& run, int64_t count,
-                 const std::function<void(int64_t)>& body) {
-  if (run.pool != nullptr) {
-    run.pool->ParallelFor(count, body);
-  } else {
-    for (int64_t task = 0; task < count; ++task) body(task);
-  }
-}
-
 }  // namespace softlookup::kernels

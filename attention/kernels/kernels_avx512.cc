@@ -1,52 +1,10 @@
 // The kernels for one instruction set; see kernel_table.h.
-#include "attention/kernels/array_kernels.h"
-#include "attention/kernels/backward_kernel.h"
-#include "attention/kernels/fma_peak.h"
-#include "attention/kernels/forward_kernel.h"
-#include "attention/kernels/gemm_kernel.h"
 #include "attention/kernels/kernel_table.h"
-#include "attention/kernels/row_products.h"
+#include "attention/kernels/kernel_table_of.h"
 #include "attention/kernels/simd_avx512.h"
 
 namespace softlookup::kernels {
-namespace {
 
-void ForwardTile(const HeadProblem& head, const ForwardTarget& target,
-                 int64_t first_query, ForwardScratch& scratch) {
-  ForwardKernel<SimdAvx512>(head, target, scratch).Run(first_query);
-}
-
-void BackwardKeys(const BackwardGroup& group, int64_t begin, int64_t end,
-                  BackwardScratch& scratch) {
-  BackwardKernel<SimdAvx512> kernel(scratch);
-  kernel.Run(group, begin, end);
-}
-
-void RowProducts(const float* a, int64_t a_stride, const float* b,
-                 int64_t b_stride, int64_t rows, int64_t width,
-                 float* products) {
-  RowProductsOf<SimdAvx512>(a, a_stride, b, b_stride, rows, width, products);
-}
-
-void Gemm(const GemmBlock& block, GemmScratch& scratch) {
-  GemmKernel<SimdAvx512>(block, scratch).Run();
-}
-
-}  // namespace
-
-const KernelTable kAvx512Kernels = {
-    .forward_tile = ForwardTile,
-    .backward_keys = BackwardKeys,
-    .row_products = RowProducts,
-    .gemm = Gemm,
-    .map = ArrayKernels<SimdAvx512>::Map,
-    .add = ArrayKernels<SimdAvx512>::Add,
-    .scale = ArrayKernels<SimdAvx512>::Scale,
-    .sum = ArrayKernels<SimdAvx512>::Sum,
-    .sum_of_squares = ArrayKernels<SimdAvx512>::SumOfSquares,
-    .maximum = ArrayKernels<SimdAvx512>::Maximum,
-    .fma_chains = FmaChains<SimdAvx512>,
-    .lanes = SimdAvx512::kLanes,
-};
+constexpr KernelTable kAvx512Kernels = KernelTableOf<SimdAvx512>();
 
 }  // namespace softlookup::kernels

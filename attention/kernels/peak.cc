@@ -18,7 +18,7 @@ double MeasurePeak(const KernelOptions& run, double seconds) {
   // Longer and longer, until what it takes to start one is nothing.
   for (int tries = 0; tries < kTries;) {
     const double try_start = SecondsNow();
-    ParallelFor(run, threads, [&](int64_t) {
+    run.ParallelFor(threads, [&](int64_t) {
       // Stored, so that the work is done.
       [[maybe_unused]] volatile float sum = kernels.fma_chains(rounds);
     });
