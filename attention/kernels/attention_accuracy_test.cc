@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "attention/attention.h"
 #include "attention/kernels/attention_kernels.h"
+#include "attention/kernels/kernel_test_util.h"
 #include "attention/mask.h"
 #include "attention/random_attention.h"
 #include "attention/reference/attention_reference.h"
@@ -27,31 +28,6 @@ namespace {
 constexpr double kEps = 0x1p-24;
 // What attention_kernels.h states.
 constexpr double kMultiple = 8;
-
-// Rounds a case to float32, in place, and returns it in that type.
-AttentionCase<float> Round(AttentionCase<double>& wide) {
-  const auto round = [](Tensor<double>& tensor) {
-    Tensor<float> narrow(tensor.shape());
-    for (int64_t i = 0; i < tensor.size(); ++i) {
-      narrow[i] = static_cast<float>(tensor[i]);
-      tensor[i] = narrow[i];
-    }
-    return narrow;
-  };
-  AttentionCase<float> narrow;
-  narrow.sizes = wide.sizes;
-  narrow.query = round(wide.query);
-  narrow.key = round(wide.key);
-  narrow.value = round(wide.value);
-  narrow.output_gradient = round(wide.output_gradient);
-  if (wide.bias.has_value()) narrow.bias = round(*wide.bias);
-  narrow.allowed = wide.allowed;
-  narrow.key_lengths = wide.key_lengths;
-  narrow.key_starts = wide.key_starts;
-  narrow.causal = wide.causal;
-  narrow.options = wide.options;
-  return narrow;
-}
 
 double Largest(const Tensor<double>& tensor) {
   double largest = 0;
@@ -76,7 +52,7 @@ double LargestError(const Tensor<float>& ours, const Tensor<double>& exact) {
 double ShareOfBound(AttentionCase<double> wide) {
   wide.options.weights = false;
   wide.options.fully_masked = FullyMasked::kZero;
-  const AttentionCase<float> narrow = Round(wide);
+  const AttentionCase<float> narrow = kernels::RoundToFloat(wide);
   const auto ours =
       kernels::AttentionForward(narrow.inputs(), narrow.options, {}).value();
   const auto our_gradients =

@@ -30,14 +30,6 @@ using ::testing::HasSubstr;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kMax = std::numeric_limits<float>::max();
 
-Tensor<float> Gaussian(RandomStream& stream, const Shape& shape) {
-  Tensor<float> tensor(shape);
-  for (int64_t i = 0; i < tensor.size(); ++i) {
-    tensor[i] = static_cast<float>(stream.Gaussian());
-  }
-  return tensor;
-}
-
 // B 1, H 1, Hkv 1; queries, keys and values given; output gradient of ones.
 struct OneHead {
   Tensor<float> query, key, value, output_gradient;
@@ -164,10 +156,10 @@ TEST(AttentionEdge, WeightsOfLargeScores) {
 TEST(AttentionLimitsTest, WidthsUpTo256) {
   RandomStream stream(1, "attention_interface_test");
   const Shape shape = {1, 1, 3, 256};
-  OneHead head = {Gaussian(stream, shape),
-                  Gaussian(stream, shape),
-                  Gaussian(stream, shape),
-                  Gaussian(stream, shape),
+  OneHead head = {kernels::GaussianTensor(stream, shape),
+                  kernels::GaussianTensor(stream, shape),
+                  kernels::GaussianTensor(stream, shape),
+                  kernels::GaussianTensor(stream, shape),
                   {}};
   for (const auto& [name, run] : kernels::SomeRuns(1)) Compute(head, run);
   for (const bool value_too : {false, true}) {
@@ -253,7 +245,7 @@ TEST(AttentionStrides, InterleavedTensors) {
   constexpr int64_t kBatch = 2, kPositions = 70, kHeads = 3, kWidth = 20;
   const Shape shape = {kBatch, kHeads, kPositions, kWidth};
   const Tensor<float> joint =
-      Gaussian(stream, {kBatch, kPositions, 3, kHeads, kWidth});
+      kernels::GaussianTensor(stream, {kBatch, kPositions, 3, kHeads, kWidth});
   const auto part = [](auto view, int64_t n) {
     // [B, T, H, D] of the n-th part, then [B, H, T, D].
     StridedLayout layout = view.layout();
@@ -276,7 +268,7 @@ TEST(AttentionStrides, InterleavedTensors) {
   apart.value = value.view();
   // A last stride of 2, which is copied first.
   Tensor<float> gradient_memory =
-      Gaussian(stream, {kBatch, kHeads, kPositions, 2 * kWidth});
+      kernels::GaussianTensor(stream, {kBatch, kHeads, kPositions, 2 * kWidth});
   StridedLayout sparse = gradient_memory.view().layout();
   sparse.shape[3] = kWidth;
   sparse.strides[3] = 2;

@@ -28,29 +28,10 @@ struct Pair {
   AttentionCase<double> wide;
 };
 
-Tensor<float> Narrow(Tensor<double>& tensor) {
-  Tensor<float> narrow(tensor.shape());
-  for (int64_t i = 0; i < tensor.size(); ++i) {
-    narrow[i] = static_cast<float>(tensor[i]);
-    tensor[i] = narrow[i];
-  }
-  return narrow;
-}
-
 Pair Round(AttentionCase<double> drawn) {
-  Pair pair;
-  pair.narrow.sizes = drawn.sizes;
-  pair.narrow.query = Narrow(drawn.query);
-  pair.narrow.key = Narrow(drawn.key);
-  pair.narrow.value = Narrow(drawn.value);
-  pair.narrow.output_gradient = Narrow(drawn.output_gradient);
-  if (drawn.bias.has_value()) pair.narrow.bias = Narrow(*drawn.bias);
-  pair.narrow.allowed = drawn.allowed;
-  pair.narrow.key_lengths = drawn.key_lengths;
-  pair.narrow.key_starts = drawn.key_starts;
-  pair.narrow.causal = drawn.causal;
   drawn.options.weights = false;
-  pair.narrow.options = drawn.options;
+  Pair pair;
+  pair.narrow = kernels::RoundToFloat(drawn);
   pair.wide = std::move(drawn);
   return pair;
 }

@@ -16,14 +16,6 @@
 namespace softlookup {
 namespace {
 
-Tensor<float> Gaussian(RandomStream& stream, const Shape& shape) {
-  Tensor<float> tensor(shape);
-  for (int64_t i = 0; i < tensor.size(); ++i) {
-    tensor[i] = static_cast<float>(stream.Gaussian());
-  }
-  return tensor;
-}
-
 // Distinct sizes, so that no two arguments can be exchanged.
 SoftlookupProblem Problem() {
   SoftlookupProblem problem = {};
@@ -41,10 +33,11 @@ SoftlookupProblem Problem() {
 
 TEST(CInterface, IsTheKernels) {
   RandomStream stream(1, "c_interface_test");
-  const Tensor<float> query = Gaussian(stream, {2, 6, 5, 4});
-  const Tensor<float> key = Gaussian(stream, {2, 3, 7, 4});
-  const Tensor<float> value = Gaussian(stream, {2, 3, 7, 9});
-  const Tensor<float> output_gradient = Gaussian(stream, {2, 6, 5, 9});
+  const Tensor<float> query = kernels::GaussianTensor(stream, {2, 6, 5, 4});
+  const Tensor<float> key = kernels::GaussianTensor(stream, {2, 3, 7, 4});
+  const Tensor<float> value = kernels::GaussianTensor(stream, {2, 3, 7, 9});
+  const Tensor<float> output_gradient =
+      kernels::GaussianTensor(stream, {2, 6, 5, 9});
   for (const auto& [number, causal] :
        {std::pair(0, CausalAlignment::kNone),
         std::pair(1, CausalAlignment::kTopLeft),

@@ -36,6 +36,38 @@ std::vector<NamedRun> SomeRuns(int n) {
   return {begin, begin + static_cast<std::ptrdiff_t>(sets)};
 }
 
+AttentionCase<float> RoundToFloat(AttentionCase<double>& wide) {
+  const auto round = [](Tensor<double>& tensor) {
+    Tensor<float> narrow(tensor.shape());
+    for (int64_t i = 0; i < tensor.size(); ++i) {
+      narrow[i] = static_cast<float>(tensor[i]);
+      tensor[i] = narrow[i];
+    }
+    return narrow;
+  };
+  AttentionCase<float> narrow;
+  narrow.sizes = wide.sizes;
+  narrow.query = round(wide.query);
+  narrow.key = round(wide.key);
+  narrow.value = round(wide.value);
+  narrow.output_gradient = round(wide.output_gradient);
+  if (wide.bias.has_value()) narrow.bias = round(*wide.bias);
+  narrow.allowed = wide.allowed;
+  narrow.key_lengths = wide.key_lengths;
+  narrow.key_starts = wide.key_starts;
+  narrow.causal = wide.causal;
+  narrow.options = wide.options;
+  return narrow;
+}
+
+Tensor<float> GaussianTensor(RandomStream& stream, const Shape& shape) {
+  Tensor<float> tensor(shape);
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    tensor[i] = static_cast<float>(stream.Gaussian());
+  }
+  return tensor;
+}
+
 std::string BitDifference(const Tensor<float>& a, const Tensor<float>& b) {
   if (a.shape() != b.shape()) {
     return absl::StrCat("shapes ", ShapeString(a.shape()), " and ",

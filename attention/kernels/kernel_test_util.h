@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "attention/kernels/kernel_options.h"
+#include "attention/random_attention.h"
+#include "base/random.h"
+#include "base/shape.h"
 #include "base/tensor.h"
 
 namespace softlookup::kernels {
@@ -23,6 +26,13 @@ const std::vector<NamedRun>& EveryRun();
 // Each instruction set on one of these numbers of threads, a different one for
 // the next n: for tests of so many cases that every run would take long.
 std::vector<NamedRun> SomeRuns(int n);
+
+// Rounds a drawn problem to float32, in place, and returns it in that type:
+// the same numbers in both.
+AttentionCase<float> RoundToFloat(AttentionCase<double>& wide);
+
+// Independent normal elements.
+Tensor<float> GaussianTensor(RandomStream& stream, const Shape& shape);
 
 // "" if the tensors have one shape and the same bits, NaN equal to NaN;
 // otherwise where they first differ.
