@@ -58,7 +58,7 @@ absl::Status Judge(const Experiment& experiment, const Json& results) {
 }
 
 absl::Status Run(const Experiment& experiment) {
-  const std::string directory = ResolveUserPath(absl::GetFlag(FLAGS_output));
+  const std::string directory = OutputDirectory();
   if (directory.empty()) {
     return absl::InvalidArgumentError("--output is empty; give a directory");
   }
@@ -81,6 +81,7 @@ absl::Status Run(const Experiment& experiment) {
   file["results"] = run.results;
   file["measurements"] = run.measurements;
   file["provenance"] = Provenance(/*threads=*/1);
+  file["provenance"].update(run.provenance);
   SOFTLOOKUP_RETURN_IF_ERROR(WriteFileAtomically(path, DumpJson(file)));
   Print(absl::StrCat("\nResults: ", path, "\n"));
   if (!absl::GetFlag(FLAGS_judge)) return absl::OkStatus();
@@ -88,6 +89,10 @@ absl::Status Run(const Experiment& experiment) {
 }
 
 }  // namespace
+
+std::string OutputDirectory() {
+  return ResolveUserPath(absl::GetFlag(FLAGS_output));
+}
 
 int ExperimentMain(int argc, char** argv, const Experiment& experiment) {
   return RunProgram(argc, argv, experiment.question,

@@ -38,6 +38,9 @@ struct ExperimentRun {
   Json results = Json::object();
   // Wall times and the like: they bear no claim.
   Json measurements = Json::object();
+  // Added to the file's, which says how the program was made: the threads it
+  // ran on and the like.
+  Json provenance = Json::object();
 };
 
 struct Experiment {
@@ -48,6 +51,10 @@ struct Experiment {
   // Prints tables of the results to stdout.
   std::function<void(const ExperimentRun&)> print;
 };
+
+// Where the results go: --output, as an absolute path or from where the
+// program runs.
+std::string OutputDirectory();
 
 // Runs the experiment as described above and returns the exit code: 0; 1 when
 // the run failed or a verdict differs from its standing (the results are

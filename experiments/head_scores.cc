@@ -1,6 +1,9 @@
 #include "experiments/head_scores.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <set>
 
 #include "base/check.h"
 
@@ -55,6 +58,42 @@ double PrefixMatchingScore(const StridedView<const float>& pattern,
 double DuplicateTokenScore(const StridedView<const float>& pattern,
                            absl::Span<const int32_t> tokens) {
   return CopiesScore(pattern, tokens, 0);
+}
+
+double CopyingScore(const Tensor<double>& raised,
+                    absl::Span<const int32_t> tokens) {
+  const int64_t vocabulary = raised.dim(1);
+  SOFTLOOKUP_CHECK(raised.dim(0) == static_cast<int64_t>(tokens.size()),
+                   "logits for every token");
+  const std::set<int32_t> sample(tokens.begin(), tokens.end());
+  double total = 0;
+  int64_t count = 0;
+  for (int64_t t = 0; t < raised.dim(0); ++t) {
+    double mean = 0;
+    for (int64_t v = 0; v < vocabulary; ++v) mean += raised(t, v);
+    mean /= static_cast<double>(vocabulary);
+    const auto above = [&](int32_t token) {
+      return std::max(0.0, raised(t, token) - mean);
+    };
+    double all = 0;
+    for (const int32_t token : sample) all += above(token);
+    if (all == 0) continue;
+    total += above(tokens[t]) / all;
+    ++count;
+  }
+  return count == 0 ? 0 : 2 * total / static_cast<double>(count) - 1;
+}
+
+double EigenvalueCopyingScore(absl::Span<const std::complex<double>> values) {
+  double sum = 0;
+  double moduli = 0;
+  for (const std::complex<double>& value : values) {
+    sum += value.real();
+    // Not std::abs: hypot is the C library's, whose bits differ.
+    moduli += std::sqrt(value.real() * value.real() +
+                        value.imag() * value.imag());
+  }
+  return moduli == 0 ? 0 : sum / moduli;
 }
 
 }  // namespace softlookup

@@ -1,5 +1,6 @@
 // What a head attends to, as numbers from 0 to 1: scores that detect
-// previous-token, induction and duplicate-token heads.
+// previous-token, induction and duplicate-token heads; and whether what it
+// writes copies, from -1 to 1.
 //
 //   const double induction = PrefixMatchingScore(pattern.view(), tokens);
 //
@@ -8,11 +9,13 @@
 #ifndef SOFTLOOKUP_EXPERIMENTS_HEAD_SCORES_H_
 #define SOFTLOOKUP_EXPERIMENTS_HEAD_SCORES_H_
 
+#include <complex>
 #include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "base/strided_view.h"
+#include "base/tensor.h"
 
 namespace softlookup {
 
@@ -36,6 +39,21 @@ double PrefixMatchingScore(const StridedView<const float>& pattern,
 // The attention to the earlier copies themselves.
 double DuplicateTokenScore(const StridedView<const float>& pattern,
                            absl::Span<const int32_t> tokens);
+
+// How much a head's direct path to the logits raises the token that it
+// attends to (Olsson et al. 2022): of each token of a sequence, the logits
+// that attending to it alone would write, less their mean over the
+// vocabulary, cut off below 0; the share of that token among the sample's
+// different tokens; averaged over the tokens whose share is defined and
+// rescaled from [0, 1] to [-1, 1]. `raised` [T, V] are the logits that
+// attending to position t writes. 0 where no token is raised at all.
+double CopyingScore(const Tensor<double>& raised,
+                          absl::Span<const int32_t> tokens);
+
+// sum of l / sum of |l| over the eigenvalues l of the full OV circuit, its real
+// part (Elhage et al. 2021): 1 if every token, and every mix of tokens, raises
+// itself. 0 for eigenvalues that are all 0.
+double EigenvalueCopyingScore(absl::Span<const std::complex<double>> values);
 
 }  // namespace softlookup
 

@@ -8,6 +8,18 @@
 #include "base/check.h"
 
 namespace softlookup {
+namespace {
+
+RepeatedSequences Empty(const RepeatOptions& options) {
+  RepeatedSequences drawn;
+  drawn.tokens = Tensor<int32_t>({options.batch, options.positions});
+  drawn.targets.resize(drawn.tokens.size());
+  drawn.predictable.resize(drawn.tokens.size());
+  drawn.periods.resize(options.batch);
+  return drawn;
+}
+
+}  // namespace
 
 absl::Status CheckRepeats(const RepeatOptions& options) {
   for (const auto& [name, size] :
@@ -43,15 +55,13 @@ absl::Status CheckRepeats(const RepeatOptions& options) {
 RepeatedSequences DrawRepeats(RandomStream& stream,
                               const RepeatOptions& options) {
   SOFTLOOKUP_CHECK(CheckRepeats(options).ok(), "valid options");
-  RepeatedSequences drawn;
-  drawn.tokens = Tensor<int32_t>({options.batch, options.positions});
-  drawn.targets.resize(options.batch * options.positions);
+  RepeatedSequences drawn = Empty(options);
   std::vector<int32_t> block(options.vocabulary);
   for (int64_t b = 0; b < options.batch; ++b) {
     const int64_t period =
         options.min_period + stream.UniformInt(static_cast<uint32_t>(
                                  options.max_period - options.min_period + 1));
-    drawn.periods.push_back(period);
+    drawn.periods[b] = period;
     if (options.replacement) {
       block.resize(period);
       for (int32_t& token : block) {
@@ -66,6 +76,28 @@ RepeatedSequences DrawRepeats(RandomStream& stream,
     for (int64_t t = 0; t < options.positions; ++t) {
       drawn.tokens(b, t) = block[t % period];
       drawn.targets[b * options.positions + t] = block[(t + 1) % period];
+      drawn.predictable[b * options.positions + t] = t >= period ? 1 : 0;
+    }
+  }
+  return drawn;
+}
+
+RepeatedSequences DrawDoubled(RandomStream& stream,
+                              const RepeatOptions& options) {
+  RepeatedSequences drawn = Empty(options);
+  for (int64_t b = 0; b < options.batch; ++b) {
+    drawn.periods[b] = 1;
+    int32_t token = 0;
+    for (int64_t t = 0; t <= options.positions; ++t) {
+      if (t % 2 == 0) {
+        token = static_cast<int32_t>(
+            stream.UniformInt(static_cast<uint32_t>(options.vocabulary)));
+      }
+      const int64_t n = b * options.positions + t;
+      if (t > 0) drawn.targets[n - 1] = token;
+      if (t == options.positions) break;
+      drawn.tokens(b, t) = token;
+      drawn.predictable[n] = t % 2 == 0 ? 1 : 0;
     }
   }
   return drawn;

@@ -1,5 +1,6 @@
 // Sequences that repeat a block of random tokens, with a period of their own:
-// what an induction head can continue and nothing else can.
+// what an induction head can continue and nothing else can. Beside them, as a
+// control, sequences that any layer can continue: every token comes twice.
 //
 //   RandomStream stream(seed, "induction data");
 //   SOFTLOOKUP_RETURN_IF_ERROR(CheckRepeats(options));
@@ -31,11 +32,14 @@ struct RepeatOptions {
 struct RepeatedSequences {
   Tensor<int32_t> tokens;        // [B, T]
   std::vector<int32_t> targets;  // [B T], the token after each
-  std::vector<int64_t> periods;  // [B]
+  std::vector<int64_t> periods;  // [B]; of doubled tokens 1
+  // [B T], 1 where what has come so far says what follows: from the second
+  // block on, and at the first of two equal tokens.
+  std::vector<uint8_t> predictable;
 
-  // Whether what follows position t of sequence b has been seen to follow the
-  // same token before.
-  bool Predictable(int64_t b, int64_t t) const { return t >= periods[b]; }
+  bool Predictable(int64_t b, int64_t t) const {
+    return predictable[b * tokens.dim(1) + t] != 0;
+  }
 };
 
 // InvalidArgument, naming the option, for sizes below 1, periods out of order,
@@ -45,6 +49,12 @@ absl::Status CheckRepeats(const RepeatOptions& options);
 
 // `options` must pass CheckRepeats.
 RepeatedSequences DrawRepeats(RandomStream& stream,
+                              const RepeatOptions& options);
+
+// A A B B C C ...: independent tokens, each twice. Copying the current token
+// continues every other position. Of `options` the periods and the replacement
+// do not count.
+RepeatedSequences DrawDoubled(RandomStream& stream,
                               const RepeatOptions& options);
 
 }  // namespace softlookup

@@ -138,6 +138,7 @@ absl::Status SaveTraining(const std::string& path, const SavedTraining& saved) {
   const ParameterLayout layout(saved.model.config);
   SafetensorsFile file = ModelFile(layout, saved.model.weights);
   file.metadata["training_parameters"] = saved.parameters;
+  file.metadata["training_record"] = saved.record;
   file.metadata["training_steps"] = absl::StrCat(saved.steps);
   for (const auto& [name, position] : saved.streams) {
     file.metadata[absl::StrCat("stream ", name)] = absl::StrCat(position);
@@ -155,6 +156,7 @@ absl::StatusOr<SavedTraining> LoadTraining(const std::string& path) {
   SavedTraining saved;
   SOFTLOOKUP_ASSIGN_OR_RETURN(saved.model, ModelOf(file, path));
   saved.parameters = Metadata(file, "training_parameters");
+  saved.record = Metadata(file, "training_record");
   const std::string steps = Metadata(file, "training_steps");
   if (!absl::SimpleAtoi(steps, &saved.steps) || saved.steps < 0) {
     return Error(path, absl::StrCat("training_steps is \"", steps,

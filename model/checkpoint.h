@@ -47,6 +47,7 @@ struct SavedTraining {
   std::vector<float> mean;    // AdamW::mean, flat like the weights
   std::vector<float> square;  // AdamW::square
   std::map<std::string, uint64_t> streams;  // RandomStream::position by name
+  std::string record;  // what was measured on the way, as the run has it
 };
 
 absl::Status SaveTraining(const std::string& path, const SavedTraining& saved);

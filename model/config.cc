@@ -5,56 +5,32 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/named_values.h"
 #include "base/saturating.h"
 #include "base/status.h"
 
 namespace softlookup {
 namespace {
 
-template <typename T>
-using Names = std::vector<std::pair<T, std::string>>;
-
-const Names<Activation>& Activations() {
-  static const auto& names = *new Names<Activation>{
+const NamedValues<Activation>& Activations() {
+  static const auto& names = *new NamedValues<Activation>{
       {Activation::kRelu, "relu"}, {Activation::kGelu, "gelu"}};
   return names;
 }
 
-const Names<Norm>& Norms() {
-  static const auto& names = *new Names<Norm>{
+const NamedValues<Norm>& Norms() {
+  static const auto& names = *new NamedValues<Norm>{
       {Norm::kNone, "none"}, {Norm::kRms, "rms"}, {Norm::kLayer, "layer"}};
   return names;
 }
 
-const Names<Positions>& AllPositions() {
+const NamedValues<Positions>& AllPositions() {
   static const auto& names =
-      *new Names<Positions>{{Positions::kNone, "none"},
+      *new NamedValues<Positions>{{Positions::kNone, "none"},
                             {Positions::kLearned, "learned"},
                             {Positions::kRotary, "rotary"},
                             {Positions::kAlibi, "alibi"}};
   return names;
-}
-
-template <typename T>
-std::string Name(const Names<T>& names, T value) {
-  for (const auto& [known, name] : names) {
-    if (known == value) return name;
-  }
-  return "unknown";
-}
-
-template <typename T>
-absl::StatusOr<T> Parse(const Names<T>& names, absl::string_view what,
-                        const std::string& text) {
-  for (const auto& [value, name] : names) {
-    if (name == text) return value;
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      what, " is \"", text, "\"; allowed: ",
-      absl::StrJoin(names, ", ", [](std::string* out, const auto& entry) {
-        out->append(entry.second);
-      })));
 }
 
 // The fields that are numbers and those that are switches, by name: one list
@@ -88,21 +64,21 @@ constexpr int64_t kMaxParameters = int64_t{1} << 31;
 }  // namespace
 
 std::string ActivationName(Activation activation) {
-  return Name(Activations(), activation);
+  return NameOf(Activations(), activation);
 }
-std::string NormName(Norm norm) { return Name(Norms(), norm); }
+std::string NormName(Norm norm) { return NameOf(Norms(), norm); }
 std::string PositionsName(Positions positions) {
-  return Name(AllPositions(), positions);
+  return NameOf(AllPositions(), positions);
 }
 
 absl::StatusOr<Activation> ParseActivation(const std::string& text) {
-  return Parse(Activations(), "activation", text);
+  return ParseName(Activations(), "activation", text);
 }
 absl::StatusOr<Norm> ParseNorm(const std::string& text) {
-  return Parse(Norms(), "norm", text);
+  return ParseName(Norms(), "norm", text);
 }
 absl::StatusOr<Positions> ParsePositions(const std::string& text) {
-  return Parse(AllPositions(), "positions", text);
+  return ParseName(AllPositions(), "positions", text);
 }
 
 int64_t ParameterCount(const ModelConfig& config) {

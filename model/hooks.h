@@ -120,6 +120,37 @@ class Interventions : public Hooks<T> {
   std::map<std::string, std::vector<Function>> functions_;
 };
 
+// Several hooks on one pass; at a point each comes after those before it. A
+// reader that shares a point with an editor before it reads what was edited.
+template <typename T>
+class JoinedHooks : public Hooks<T> {
+ public:
+  // The hooks must outlive it.
+  explicit JoinedHooks(std::vector<Hooks<T>*> hooks)
+      : hooks_(std::move(hooks)) {}
+
+  std::set<std::string> Names() const override {
+    std::set<std::string> names;
+    for (const Hooks<T>* hooks : hooks_) names.merge(hooks->Names());
+    return names;
+  }
+  bool Edits(const std::string& name) const override {
+    for (const Hooks<T>* hooks : hooks_) {
+      if (hooks->Edits(name)) return true;
+    }
+    return false;
+  }
+  void Visit(const std::string& name,
+             const StridedView<T>& activation) override {
+    for (Hooks<T>* hooks : hooks_) {
+      if (hooks->Names().count(name) > 0) hooks->Visit(name, activation);
+    }
+  }
+
+ private:
+  std::vector<Hooks<T>*> hooks_;
+};
+
 // InvalidArgument for a name that is no point of such a model, with those that
 // there are.
 absl::Status CheckHookNames(const ModelConfig& config,

@@ -6,7 +6,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "model/engine.h"
 #include "model/loss.h"
+#include "model/parameters.h"
 
 namespace softlookup {
 
@@ -44,6 +46,20 @@ absl::StatusOr<TrainingStep> Trainer::Step(const Tensor<int32_t>& tokens,
                      optimizer_.steps(), "; the weights are those before it"));
   }
   return step;
+}
+
+absl::Status Trainer::Restore(int64_t steps, std::vector<float> weights,
+                              std::vector<float> mean,
+                              std::vector<float> square) {
+  if (weights.size() != weights_.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there are ", weights.size(),
+                     " weights; allowed: ", weights_.size()));
+  }
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      optimizer_.Restore(steps, std::move(mean), std::move(square)));
+  weights_ = std::move(weights);
+  return absl::OkStatus();
 }
 
 }  // namespace softlookup

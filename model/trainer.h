@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/kernels/kernel_options.h"
@@ -46,6 +47,11 @@ class Trainer {
   absl::StatusOr<TrainingStep> Step(const Tensor<int32_t>& tokens,
                                     absl::Span<const int32_t> targets,
                                     double rate);
+
+  // Goes on from what a checkpoint kept. InvalidArgument for other sizes or a
+  // negative number of steps.
+  absl::Status Restore(int64_t steps, std::vector<float> weights,
+                       std::vector<float> mean, std::vector<float> square);
 
  private:
   Transformer<float> model_;

@@ -1,0 +1,300 @@
+// Induction: a two-layer transformer learns to continue repeated sequences, and
+// the two heads that do it are found by taking heads away.
+//
+// The chapter, section 4 and experiment 6: the learning curve and its phase
+// change; what the heads look like; which of them the loss depends on, and by
+// which path; what their weights say; what ideal patterns in their place do;
+// and one-layer models as controls.
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/random.h"
+#include "base/status.h"
+#include "base/tensor.h"
+#include "experiments/estimate.h"
+#include "experiments/experiment.h"
+#include "experiments/head_composition.h"
+#include "experiments/head_interventions.h"
+#include "experiments/induction_controls.h"
+#include "experiments/induction_print.h"
+#include "experiments/knobs.h"
+#include "experiments/phase_change.h"
+#include "experiments/repeat_training.h"
+#include "experiments/repeated_sequences.h"
+#include "experiments/trained_heads.h"
+#include "experiments/training_flags.h"
+#include "model/ablation.h"
+#include "model/checkpoint.h"
+#include "model/config.h"
+#include "model/engine.h"
+#include "model/hooks.h"
+#include "model/schedule.h"
+#include "model/transformer.h"
+
+// The knobs.
+ABSL_FLAG(uint64_t, seed, 1, "Seed of all random streams.");
+ABSL_FLAG(int64_t, layers, 2, "Layers of the model.");
+ABSL_FLAG(int64_t, heads, 2, "Heads per layer.");
+ABSL_FLAG(int64_t, key_heads, 0,
+          "Key and value heads per layer, which share the heads; 0: as many as "
+          "heads.");
+ABSL_FLAG(int64_t, width, 64, "Width of the residual stream.");
+ABSL_FLAG(int64_t, head_width, 32, "Width of a head.");
+ABSL_FLAG(int64_t, mlp_width, 0, "Width of the position-wise layer; 0: none.");
+ABSL_FLAG(std::string, activation, "gelu",
+          "Of the position-wise layer: relu, gelu.");
+ABSL_FLAG(std::string, norm, "none",
+          "At the start of every branch and before the unembedding: none, rms, "
+          "layer.");
+ABSL_FLAG(std::string, position, "learned",
+          "How the model knows positions: none, learned, rotary, alibi.");
+ABSL_FLAG(bool, biases, false, "Whether the projections have biases.");
+ABSL_FLAG(bool, tied, false, "Whether the unembedding is the embedding.");
+ABSL_FLAG(bool, smeared_keys, false,
+          "Whether a key is mixed with the one before it.");
+ABSL_FLAG(int64_t, vocabulary, 64, "Different tokens.");
+ABSL_FLAG(int64_t, positions, 64, "Tokens of a sequence.");
+ABSL_FLAG(int64_t, min_period, 8, "The shortest period of a sequence.");
+ABSL_FLAG(int64_t, max_period, 32, "The longest period.");
+ABSL_FLAG(bool, replacement, false,
+          "Whether a block may hold the same token twice.");
+ABSL_FLAG(int64_t, batch, 32, "Sequences per step.");
+ABSL_FLAG(int64_t, steps, 1200, "Steps of the training.");
+ABSL_FLAG(double, rate, 3e-3, "Learning rate of AdamW.");
+ABSL_FLAG(int64_t, warmup, 0, "Steps over which the rate rises.");
+ABSL_FLAG(std::string, rate_decay, "constant",
+          "How the rate falls afterwards: constant, linear, cosine.");
+ABSL_FLAG(double, beta1, 0.9, "AdamW's memory of the gradient.");
+ABSL_FLAG(double, beta2, 0.98, "AdamW's memory of its square.");
+ABSL_FLAG(double, weight_decay, 0.01, "AdamW's decay of the weights.");
+ABSL_FLAG(double, clip, 1, "Largest norm of the gradient; 0: no limit.");
+ABSL_FLAG(int64_t, curve_interval, 25,
+          "Steps from point to point of the learning curve.");
+ABSL_FLAG(int64_t, curve_sequences, 64, "Sequences that a point is taken on.");
+ABSL_FLAG(int64_t, sequences, 256,
+          "Sequences that the trained model is looked at with.");
+ABSL_FLAG(int64_t, baseline_draws, 200,
+          "Random heads that composition scores are compared with.");
+ABSL_FLAG(bool, controls, true, "Whether to train the one-layer controls.");
+
+namespace softlookup {
+namespace {
+
+absl::StatusOr<RepeatTrainingOptions> Options() {
+  RepeatTrainingOptions options;
+  ModelConfig& model = options.model;
+  for (const auto& [name, value, low, high] :
+       std::vector<std::tuple<std::string, int64_t, int64_t, int64_t>>{
+           {"layers", absl::GetFlag(FLAGS_layers), 2, 16},
+           {"heads", absl::GetFlag(FLAGS_heads), 1, 64},
+           {"key_heads", absl::GetFlag(FLAGS_key_heads), 0, 64},
+           {"width", absl::GetFlag(FLAGS_width), 1, 1024},
+           {"head_width", absl::GetFlag(FLAGS_head_width), 1, 256},
+           {"mlp_width", absl::GetFlag(FLAGS_mlp_width), 0, 8192},
+           {"vocabulary", absl::GetFlag(FLAGS_vocabulary), 2, 4096},
+           {"positions", absl::GetFlag(FLAGS_positions), 9, 1024},
+           {"min_period", absl::GetFlag(FLAGS_min_period), 1, 512},
+           {"max_period", absl::GetFlag(FLAGS_max_period), 1, 512},
+           {"batch", absl::GetFlag(FLAGS_batch), 1, 1024},
+           {"steps", absl::GetFlag(FLAGS_steps), 1, 1000000},
+           {"warmup", absl::GetFlag(FLAGS_warmup), 0, 1000000},
+           {"curve_interval", absl::GetFlag(FLAGS_curve_interval), 1, 1000000},
+           {"curve_sequences", absl::GetFlag(FLAGS_curve_sequences), 2, 1024},
+           {"sequences", absl::GetFlag(FLAGS_sequences), 4, 4096},
+           {"baseline_draws", absl::GetFlag(FLAGS_baseline_draws), 4,
+            100000}}) {
+    SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob(name, value, low, high));
+  }
+  model.layers = absl::GetFlag(FLAGS_layers);
+  model.heads = absl::GetFlag(FLAGS_heads);
+  model.key_heads = absl::GetFlag(FLAGS_key_heads) == 0
+                        ? model.heads
+                        : absl::GetFlag(FLAGS_key_heads);
+  model.width = absl::GetFlag(FLAGS_width);
+  model.head_width = absl::GetFlag(FLAGS_head_width);
+  model.mlp_width = absl::GetFlag(FLAGS_mlp_width);
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      model.activation, ParseActivation(absl::GetFlag(FLAGS_activation)));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(model.norm,
+                              ParseNorm(absl::GetFlag(FLAGS_norm)));
+  model.final_norm = model.norm != Norm::kNone;
+  SOFTLOOKUP_ASSIGN_OR_RETURN(model.positions,
+                              ParsePositions(absl::GetFlag(FLAGS_position)));
+  model.biases = absl::GetFlag(FLAGS_biases);
+  model.tied = absl::GetFlag(FLAGS_tied);
+  model.smeared_keys = absl::GetFlag(FLAGS_smeared_keys);
+  model.vocabulary = absl::GetFlag(FLAGS_vocabulary);
+  model.context = absl::GetFlag(FLAGS_positions);
+  options.data = {.batch = absl::GetFlag(FLAGS_batch),
+                  .positions = absl::GetFlag(FLAGS_positions),
+                  .vocabulary = absl::GetFlag(FLAGS_vocabulary),
+                  .min_period = absl::GetFlag(FLAGS_min_period),
+                  .max_period = absl::GetFlag(FLAGS_max_period),
+                  .replacement = absl::GetFlag(FLAGS_replacement)};
+  options.optimizer = {.beta1 = absl::GetFlag(FLAGS_beta1),
+                       .beta2 = absl::GetFlag(FLAGS_beta2),
+                       .decay = absl::GetFlag(FLAGS_weight_decay),
+                       .clip = absl::GetFlag(FLAGS_clip)};
+  options.schedule = {.peak = absl::GetFlag(FLAGS_rate),
+                      .warmup = absl::GetFlag(FLAGS_warmup),
+                      .steps = absl::GetFlag(FLAGS_steps)};
+  SOFTLOOKUP_ASSIGN_OR_RETURN(options.schedule.decay,
+                              ParseDecay(absl::GetFlag(FLAGS_rate_decay)));
+  options.seed = absl::GetFlag(FLAGS_seed);
+  options.curve_interval = absl::GetFlag(FLAGS_curve_interval);
+  options.curve_sequences = absl::GetFlag(FLAGS_curve_sequences);
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckRepeatTraining(options));
+  return options;
+}
+
+Json HeadsJson(const std::vector<TrainedHead>& heads) {
+  Json json = Json::array();
+  for (const TrainedHead& head : heads) {
+    Json entry = HeadNameJson({head.layer, head.head});
+    for (const auto& [name, draws] :
+         {std::pair("prefix_matching", &head.prefix_matching),
+          std::pair("previous_token", &head.previous_token),
+          std::pair("duplicate_token", &head.duplicate_token),
+          std::pair("copying", &head.copying)}) {
+      entry[name] = EstimateJson(MeanEstimate(*draws));
+    }
+    entry["eigenvalue_copying"] = head.eigenvalue_copying;
+    entry["previous_by_position"] = head.previous_by_position;
+    json.push_back(std::move(entry));
+  }
+  return json;
+}
+
+// One sequence and what the two heads attend to on it.
+absl::StatusOr<Json> ExampleJson(const Transformer<float>& model,
+                                 absl::Span<const float> weights,
+                                 const RepeatTrainingOptions& options,
+                                 const HeadPair& pair) {
+  RandomStream stream(options.seed, "example sequence");
+  RepeatOptions data = options.data;
+  data.batch = 1;
+  const int64_t middle = (data.min_period + data.max_period) / 2;
+  data.min_period = data.max_period = middle;
+  const RepeatedSequences drawn = DrawRepeats(stream, data);
+  ActivationCache<float> cache(
+      {AttentionPoint(pair.previous_token.layer, "hook_pattern"),
+       AttentionPoint(pair.induction.layer, "hook_pattern")});
+  TransformerActivations<float> memory;
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      model.Forward(weights, drawn.tokens, memory, &cache));
+  Json json;
+  json["period"] = middle;
+  json["tokens"] = drawn.tokens.elements();
+  for (const auto& [name, head] :
+       {std::pair<std::string, HeadName>{"previous_token",
+                                         pair.previous_token},
+        {"induction", pair.induction}}) {
+    const Tensor<float>& patterns =
+        cache.at(AttentionPoint(head.layer, "hook_pattern"));
+    Json rows = Json::array();
+    for (int64_t i = 0; i < data.positions; ++i) {
+      const float* row = &patterns(0, head.head, i, 0);
+      rows.push_back(std::vector<double>(row, row + i + 1));
+    }
+    json[name] = std::move(rows);
+  }
+  return json;
+}
+
+absl::StatusOr<ExperimentRun> Run() {
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const RepeatTrainingOptions options, Options());
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const TrainingSetup setup,
+                              TrainingSetup::FromFlags("induction"));
+  ExperimentRun run;
+  run.provenance = setup.Provenance();
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      const TrainedModel trained,
+      TrainOnRepeats(options, setup.run(), setup.files()));
+  const Transformer<float> model(options.model, Engine<float>(setup.run()));
+  if (!setup.model_path().empty()) {
+    SOFTLOOKUP_RETURN_IF_ERROR(
+        SaveModel(setup.model_path(), model.layout(), trained.weights));
+  }
+  const absl::Span<const float> weights = trained.weights;
+  Json& results = run.results;
+  BitHash hash;
+  hash.Add<float>(weights);
+  results["model"] = {{"parameters", model.layout().size()},
+                      {"weights_hash", absl::StrCat(absl::Hex(
+                                           hash.value(), absl::kZeroPad16))}};
+
+  RandomStream stream(options.seed, "repeated sequences, evaluation");
+  RepeatOptions data = options.data;
+  data.batch = absl::GetFlag(FLAGS_sequences);
+  const RepeatedSequences sequences = DrawRepeats(stream, data);
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      const HeadInterventions interventions,
+      HeadInterventions::Make(model, weights, sequences));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const HeadPair pair, interventions.Choose());
+  results["clean"] = interventions.EffectJson(interventions.clean());
+  results["clean"]["in_context"] =
+      EstimateJson(MeanEstimate(interventions.clean().in_context));
+  results["chosen"] = {{"previous_token", HeadNameJson(pair.previous_token)},
+                       {"induction", HeadNameJson(pair.induction)}};
+  results["curve"] = CurveJson(trained.curve);
+  results["phase_change"] = MeasurePhaseChange(trained.curve, pair);
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const std::vector<TrainedHead> heads,
+                              MeasureHeads(model, weights, sequences));
+  results["heads"] = HeadsJson(heads);
+  SOFTLOOKUP_ASSIGN_OR_RETURN(results["single_heads"],
+                              interventions.SingleHeads());
+  SOFTLOOKUP_ASSIGN_OR_RETURN(results["layers"], interventions.Layers());
+  SOFTLOOKUP_ASSIGN_OR_RETURN(results["paths"], interventions.Paths(pair));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(results["ideal_patterns"],
+                              interventions.IdealPatterns(pair));
+  if (options.model.norm == Norm::kNone && options.model.mlp_width == 0) {
+    SOFTLOOKUP_ASSIGN_OR_RETURN(
+        results["expansion_difference"],
+        ExpansionDifference(options.model, weights, sequences.tokens, 2));
+  }
+  results["composition"] =
+      MeasureComposition(model.layout(), weights, options.seed,
+                         absl::GetFlag(FLAGS_baseline_draws));
+  results["circuits"] = MeasureFullCircuits(model.layout(), weights, pair);
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      results["period_transfer"],
+      PeriodTransfer(model, weights, options, absl::GetFlag(FLAGS_sequences)));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(results["example"],
+                              ExampleJson(model, weights, options, pair));
+  if (absl::GetFlag(FLAGS_controls)) {
+    SOFTLOOKUP_ASSIGN_OR_RETURN(
+        results["controls"],
+        MeasureControls({.published = options}, setup.run()));
+  }
+  run.measurements["training_seconds"] = trained.seconds;
+  run.measurements["training_steps"] = trained.steps;
+  if (!setup.model_path().empty()) {
+    std::printf("Model: %s\n", setup.model_path().c_str());
+  }
+  setup.RemoveCheckpoint();
+  return run;
+}
+
+}  // namespace
+}  // namespace softlookup
+
+int main(int argc, char** argv) {
+  return softlookup::ExperimentMain(
+      argc, argv,
+      {.name = "induction",
+       .question = "Which two heads does a two-layer model grow that continue "
+                   "a repetition, and what happens without them?",
+       .run = softlookup::Run,
+       .print = softlookup::PrintInduction});
+}

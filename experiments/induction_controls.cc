@@ -1,0 +1,128 @@
+#include "experiments/induction_controls.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/random.h"
+#include "base/status.h"
+#include "experiments/estimate.h"
+#include "experiments/repeated_sequences.h"
+#include "experiments/sequence_evaluation.h"
+#include "experiments/trained_heads.h"
+#include "model/engine.h"
+
+namespace softlookup {
+namespace {
+
+// The head that looks most like an induction head.
+const TrainedHead& BestMatch(const std::vector<TrainedHead>& heads) {
+  return *std::max_element(heads.begin(), heads.end(),
+                           [](const TrainedHead& a, const TrainedHead& b) {
+                             return Mean(a.prefix_matching) <
+                                    Mean(b.prefix_matching);
+                           });
+}
+
+absl::StatusOr<Json> TrainControl(const std::string& name,
+                                  const RepeatTrainingOptions& options,
+                                  int64_t count,
+                                  const kernels::KernelOptions& run) {
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      const TrainedModel trained,
+      TrainOnRepeats(options, run, {}, absl::StrCat("control ", name)));
+  const Transformer<float> model(options.model, Engine<float>(run));
+  RandomStream stream(options.seed, absl::StrCat("control ", name));
+  RepeatOptions data = options.data;
+  data.batch = count;
+  const RepeatedSequences sequences =
+      options.doubled ? DrawDoubled(stream, data) : DrawRepeats(stream, data);
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      const SequenceScores scores,
+      EvaluateSequences(model, trained.weights, sequences));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      const std::vector<TrainedHead> heads,
+      MeasureHeads(model, trained.weights, sequences));
+  const TrainedHead& best = BestMatch(heads);
+  Json json;
+  json["steps"] = options.schedule.steps;
+  json["accuracy"] = EstimateJson(MeanEstimate(scores.accuracy));
+  json["first_loss"] = EstimateJson(MeanEstimate(scores.first_loss));
+  json["repeat_loss"] = EstimateJson(MeanEstimate(scores.repeat_loss));
+  json["prefix_matching"] = EstimateJson(MeanEstimate(best.prefix_matching));
+  json["previous_token"] = EstimateJson(MeanEstimate(best.previous_token));
+  if (!options.doubled) {
+    SOFTLOOKUP_ASSIGN_OR_RETURN(
+        json["period_transfer"],
+        PeriodTransfer(model, trained.weights, options, count));
+  }
+  json["curve"] = CurveJson(trained.curve);
+  return json;
+}
+
+}  // namespace
+
+absl::StatusOr<Json> MeasureControls(const ControlOptions& options,
+                                     const kernels::KernelOptions& run) {
+  RepeatTrainingOptions one_layer = options.published;
+  one_layer.model.layers = 1;
+  const auto shorter = [&](int64_t part) {
+    RepeatTrainingOptions control = one_layer;
+    control.schedule.steps =
+        std::max<int64_t>(1, one_layer.schedule.steps / part);
+    control.schedule.warmup =
+        std::min(control.schedule.warmup, control.schedule.steps);
+    return control;
+  };
+  Json controls;
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      controls["drawn_period"],
+      TrainControl("drawn period", one_layer, options.sequences, run));
+
+  RepeatTrainingOptions fixed = shorter(2);
+  fixed.data.min_period = fixed.data.max_period;
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      controls["fixed_period"],
+      TrainControl("fixed period", fixed, options.sequences, run));
+
+  RepeatTrainingOptions doubled = shorter(4);
+  doubled.doubled = true;
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      controls["doubled"],
+      TrainControl("doubled tokens", doubled, options.sequences, run));
+
+  RepeatTrainingOptions smeared = shorter(2);
+  smeared.model.smeared_keys = true;
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      controls["smeared_keys"],
+      TrainControl("smeared keys", smeared, options.sequences, run));
+  return controls;
+}
+
+absl::StatusOr<Json> PeriodTransfer(const Transformer<float>& model,
+                                    absl::Span<const float> weights,
+                                    const RepeatTrainingOptions& options,
+                                    int64_t sequences) {
+  RandomStream stream(options.seed, "period transfer");
+  Json transfer = Json::array();
+  const int64_t longest = options.data.max_period;
+  for (int64_t period = longest % 4 == 0 ? 4 : longest % 4; period <= longest;
+       period += 4) {
+    RepeatOptions data = options.data;
+    data.batch = sequences;
+    data.min_period = data.max_period = period;
+    const RepeatedSequences drawn = DrawRepeats(stream, data);
+    SOFTLOOKUP_ASSIGN_OR_RETURN(const SequenceScores scores,
+                                EvaluateSequences(model, weights, drawn));
+    SOFTLOOKUP_ASSIGN_OR_RETURN(const std::vector<TrainedHead> heads,
+                                MeasureHeads(model, weights, drawn));
+    transfer.push_back(
+        {{"period", period},
+         {"accuracy", EstimateJson(MeanEstimate(scores.accuracy))},
+         {"prefix_matching",
+          EstimateJson(MeanEstimate(BestMatch(heads).prefix_matching))}});
+  }
+  return transfer;
+}
+
+}  // namespace softlookup

@@ -1,0 +1,13 @@
+// The tables of the induction experiment.
+#ifndef SOFTLOOKUP_EXPERIMENTS_INDUCTION_PRINT_H_
+#define SOFTLOOKUP_EXPERIMENTS_INDUCTION_PRINT_H_
+
+#include "experiments/experiment.h"
+
+namespace softlookup {
+
+void PrintInduction(const ExperimentRun& run);
+
+}  // namespace softlookup
+
+#endif  // SOFTLOOKUP_EXPERIMENTS_INDUCTION_PRINT_H_

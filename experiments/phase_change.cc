@@ -1,0 +1,112 @@
+#include "experiments/phase_change.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "experiments/estimate.h"
+
+namespace softlookup {
+namespace {
+
+constexpr double kBegun = 0.1;
+constexpr double kDone = 0.9;
+constexpr double kLeastFall = 0.1;  // nats
+
+std::vector<double> Column(
+    const std::vector<CurvePoint>& curve,
+    const std::function<double(const CurvePoint&)>& value) {
+  std::vector<double> column;
+  for (const CurvePoint& point : curve) column.push_back(value(point));
+  return column;
+}
+
+// The largest rise up to the point `end`.
+Json MeasureBump(const std::vector<CurvePoint>& curve, int64_t end) {
+  Json bump;
+  bump["found"] = false;
+  double largest = 0;
+  int64_t from = -1;
+  int64_t to = -1;
+  for (int64_t i = 0; i <= end; ++i) {
+    for (int64_t j = i + 1; j <= end; ++j) {
+      const double rise = Mean(curve[j].loss) - Mean(curve[i].loss);
+      if (rise <= largest) continue;
+      largest = rise;
+      from = i;
+      to = j;
+    }
+  }
+  if (from < 0) return bump;
+  std::vector<double> rises;
+  for (size_t b = 0; b < curve[to].loss.size(); ++b) {
+    rises.push_back(curve[to].loss[b] - curve[from].loss[b]);
+  }
+  const Estimate rise = MeanEstimate(rises);
+  bump["found"] = rise.value > kIntervalMultiple * rise.standard_error;
+  bump["rise"] = EstimateJson(rise);
+  bump["from"] = curve[from].step;
+  bump["to"] = curve[to].step;
+  return bump;
+}
+
+}  // namespace
+
+int64_t ReachedForGood(absl::Span<const double> values, double share) {
+  SOFTLOOKUP_CHECK(!values.empty(), "a value");
+  const double first = values.front();
+  const double way = values.back() - first;
+  auto reached = static_cast<int64_t>(values.size()) - 1;
+  while (reached > 0 &&
+         (values[reached - 1] - first) * way >= share * way * way) {
+    --reached;
+  }
+  return reached;
+}
+
+Json MeasurePhaseChange(const std::vector<CurvePoint>& curve,
+                        const HeadPair& pair) {
+  const std::vector<double> in_context =
+      Column(curve, [](const CurvePoint& p) { return p.in_context; });
+  const auto step = [&](const std::vector<double>& values, double share) {
+    return curve[ReachedForGood(values, share)].step;
+  };
+  Json json;
+  const double fall = in_context.front() - in_context.back();
+  json["in_context_fall"] = fall;
+  json["points"] = curve.size();
+  const bool found = fall >= kLeastFall;
+  json["found"] = found;
+  int64_t end = static_cast<int64_t>(curve.size()) - 1;
+  if (found) {
+    const int64_t begin =
+        std::max<int64_t>(0, ReachedForGood(in_context, kBegun) - 1);
+    end = ReachedForGood(in_context, kDone);
+    json["begin"] = curve[begin].step;
+    json["end"] = curve[end].step;
+    json["half"] = step(in_context, 0.5);
+    json["share_of_training"] =
+        static_cast<double>(curve[end].step - curve[begin].step) /
+        static_cast<double>(curve.back().step);
+  }
+  json["bump"] = MeasureBump(curve, end);
+  const auto head = [&](const HeadName& name) {
+    return [name](const CurvePoint& p) { return p.heads[name.layer][name.head]; };
+  };
+  json["induction_half"] = step(Column(curve,
+                                       [&](const CurvePoint& p) {
+                                         return head(pair.induction)(p)
+                                             .prefix_matching;
+                                       }),
+                                0.5);
+  json["previous_token_half"] =
+      step(Column(curve,
+                  [&](const CurvePoint& p) {
+                    return head(pair.previous_token)(p).previous_token;
+                  }),
+           0.5);
+  json["copying_half"] =
+      step(Column(curve, [](const CurvePoint& p) { return p.accuracy; }), 0.5);
+  return json;
+}
+
+}  // namespace softlookup
