@@ -119,7 +119,15 @@ template <typename Function, typename First, typename... Rest>
 void ForEachElement(const Function& function, const StridedView<First>& first,
                     const StridedView<Rest>&... rest) {
   const int64_t count = NumElements(first.shape()).value();
-  Shape index(first.rank(), 0);
+  if (count == 0) return;
+  if (first.rank() == 0) {
+    function(*first.data(), *rest.data()...);
+    return;
+  }
+  // The last axis in a loop of its own: strides are looked up once per run.
+  const int last = first.rank() - 1;
+  const int64_t run = first.dim(last);
+  Shape index(last, 0);
   const auto offset = [&index](const StridedLayout& layout) {
     int64_t sum = 0;
     for (size_t axis = 0; axis < index.size(); ++axis) {
@@ -127,10 +135,18 @@ void ForEachElement(const Function& function, const StridedView<First>& first,
     }
     return sum;
   };
-  for (int64_t n = 0; n < count; ++n) {
-    function(first.data()[offset(first.layout())],
-             rest.data()[offset(rest.layout())]...);
-    for (int axis = first.rank() - 1; axis >= 0; --axis) {
+  const auto walk = [&](int64_t first_stride, auto... rest_strides) {
+    const auto along = [&](First* a, auto*... others) {
+      for (int64_t k = 0; k < run; ++k) {
+        function(a[k * first_stride], others[k * rest_strides]...);
+      }
+    };
+    along(first.data() + offset(first.layout()),
+          rest.data() + offset(rest.layout())...);
+  };
+  for (int64_t n = 0; n < count; n += run) {
+    walk(first.stride(last), rest.stride(last)...);
+    for (int axis = last - 1; axis >= 0; --axis) {
       if (++index[axis] < first.dim(axis)) break;
       index[axis] = 0;
     }

@@ -2,14 +2,22 @@
 
 def _experiment_results_impl(ctx):
     output = ctx.actions.declare_file(ctx.attr.experiment + ".json")
+    flags = [] + ctx.attr.flags
+    if ctx.files.inputs:
+        flags.append("--inputs=" + ",".join([file.path for file in ctx.files.inputs]))
 
     # The program as a plain file: with its runfiles the ledger would become
     # an input, and every edit of a claim would run the experiment again.
     program = ctx.file.program
     # It prints its tables, which would flood the build's terminal.
     ctx.actions.run_shell(
-        command = '"$1" --judge=false --output="$2" > /dev/null',
-        arguments = [program.path, output.dirname],
+        command = """
+program="$1"; made="$2"; output="$3"; shift 3
+"$program" --judge=false --output="$output.out" "$@" > /dev/null &&
+mv "$output.out/$made.json" "$output"
+""",
+        arguments = [program.path, ctx.file.program.basename, output.path] + flags,
+        inputs = ctx.files.inputs,
         tools = [program],
         outputs = [output],
         mnemonic = "Experiment",
@@ -23,9 +31,26 @@ _experiment_results = rule(
     implementation = _experiment_results_impl,
     attrs = {
         "experiment": attr.string(mandatory = True),
+        "flags": attr.string_list(),
+        "inputs": attr.label_list(allow_files = True),
         "program": attr.label(mandatory = True, allow_single_file = True, cfg = "target"),
     },
 )
+
+def experiment_run(name, program, flags):
+    """One run of an experiment at other than the published knobs.
+
+    Args:
+      name: of the target and, with .json, of its results file.
+      program: the experiment.
+      flags: its knobs.
+    """
+    _experiment_results(
+        name = name,
+        experiment = name,
+        flags = flags,
+        program = program,
+    )
 
 def _experiment_verified_impl(ctx):
     output = ctx.actions.declare_file(ctx.attr.experiment + ".verified.json")
@@ -57,13 +82,15 @@ _experiment_verified = rule(
     },
 )
 
-def experiment(name, deps, srcs = None, visibility = ["//analysis:__pkg__", "//testdata:__pkg__"], tags = []):
+def experiment(name, deps, srcs = None, inputs = [], size = "small", visibility = ["//analysis:__pkg__", "//testdata:__pkg__"], tags = []):
     """An experiment: one program for one question.
 
     Args:
       name: the program; its source is NAME.cc.
       deps: what the source includes.
       srcs: the sources, if more than NAME.cc.
+      inputs: files that the published run reads (published_inputs.h).
+      size: of the test.
       visibility: who may read the verified results.
       tags: for the test.
 
@@ -77,12 +104,13 @@ def experiment(name, deps, srcs = None, visibility = ["//analysis:__pkg__", "//t
     native.cc_binary(
         name = name,
         srcs = srcs or [name + ".cc"],
-        data = ["//testdata:claims.json"],
+        data = ["//testdata:claims.json"] + inputs,
         deps = deps + ["//experiments:experiment"],
     )
     _experiment_results(
         name = name + "_results",
         experiment = name,
+        inputs = inputs,
         program = ":" + name,
         visibility = visibility,
     )
@@ -95,7 +123,7 @@ def experiment(name, deps, srcs = None, visibility = ["//analysis:__pkg__", "//t
     )
     native.sh_test(
         name = name + "_test",
-        size = "small",
+        size = size,
         srcs = ["//experiments:judge_test.sh"],
         args = [
             "$(rootpath //experiments:judge)",

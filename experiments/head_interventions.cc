@@ -30,7 +30,7 @@ std::vector<double> Differences(const std::vector<double>& a,
 // Patches one head's part of hook_q, hook_k or hook_v: [B, T, H, D].
 void PatchHead(const std::string& name, int64_t head,
                const Tensor<float>& from, Interventions<float>& edits) {
-  edits.Edit(name, [head, from](const StridedView<float>& to) {
+  edits.Add(name, [head, from](const StridedView<float>& to) {
     ForEachElement([](float& x, float y) { x = y; },
                    to.Slice(2, head, head + 1),
                    from.view().Slice(2, head, head + 1));

@@ -43,7 +43,9 @@
 #include "model/transformer.h"
 
 // The knobs.
-ABSL_FLAG(uint64_t, seed, 1, "Seed of all random streams.");
+// Of the eight seeds of the sweep one, the first, grows two heads that share
+// the previous-token work; the second is of the common kind.
+ABSL_FLAG(uint64_t, seed, 2, "Seed of all random streams.");
 ABSL_FLAG(int64_t, layers, 2, "Layers of the model.");
 ABSL_FLAG(int64_t, heads, 2, "Heads per layer.");
 ABSL_FLAG(int64_t, key_heads, 0,
@@ -269,7 +271,8 @@ absl::StatusOr<ExperimentRun> Run() {
   results["circuits"] = MeasureFullCircuits(model.layout(), weights, pair);
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       results["period_transfer"],
-      PeriodTransfer(model, weights, options, absl::GetFlag(FLAGS_sequences)));
+      PeriodTransfer(model, weights, options.data, options.seed,
+                     absl::GetFlag(FLAGS_sequences)));
   SOFTLOOKUP_ASSIGN_OR_RETURN(results["example"],
                               ExampleJson(model, weights, options, pair));
   if (absl::GetFlag(FLAGS_controls)) {

@@ -26,6 +26,7 @@ const TrainedHead& BestMatch(const std::vector<TrainedHead>& heads) {
 
 absl::StatusOr<Json> TrainControl(const std::string& name,
                                   const RepeatTrainingOptions& options,
+                                  const RepeatOptions& published,
                                   int64_t count,
                                   const kernels::KernelOptions& run) {
   SOFTLOOKUP_ASSIGN_OR_RETURN(
@@ -33,28 +34,33 @@ absl::StatusOr<Json> TrainControl(const std::string& name,
       TrainOnRepeats(options, run, {}, absl::StrCat("control ", name)));
   const Transformer<float> model(options.model, Engine<float>(run));
   RandomStream stream(options.seed, absl::StrCat("control ", name));
-  RepeatOptions data = options.data;
-  data.batch = count;
-  const RepeatedSequences sequences =
-      options.doubled ? DrawDoubled(stream, data) : DrawRepeats(stream, data);
-  SOFTLOOKUP_ASSIGN_OR_RETURN(
-      const SequenceScores scores,
-      EvaluateSequences(model, trained.weights, sequences));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(
-      const std::vector<TrainedHead> heads,
-      MeasureHeads(model, trained.weights, sequences));
-  const TrainedHead& best = BestMatch(heads);
-  Json json;
+  const auto evaluate = [&](RepeatOptions data,
+                            bool doubled) -> absl::StatusOr<Json> {
+    data.batch = count;
+    const RepeatedSequences drawn =
+        doubled ? DrawDoubled(stream, data) : DrawRepeats(stream, data);
+    SOFTLOOKUP_ASSIGN_OR_RETURN(
+        const SequenceScores scores,
+        EvaluateSequences(model, trained.weights, drawn));
+    SOFTLOOKUP_ASSIGN_OR_RETURN(const std::vector<TrainedHead> heads,
+                                MeasureHeads(model, trained.weights, drawn));
+    const TrainedHead& best = BestMatch(heads);
+    return Json{
+        {"accuracy", EstimateJson(MeanEstimate(scores.accuracy))},
+        {"first_loss", EstimateJson(MeanEstimate(scores.first_loss))},
+        {"repeat_loss", EstimateJson(MeanEstimate(scores.repeat_loss))},
+        {"prefix_matching", EstimateJson(MeanEstimate(best.prefix_matching))},
+        {"previous_token", EstimateJson(MeanEstimate(best.previous_token))}};
+  };
+  SOFTLOOKUP_ASSIGN_OR_RETURN(Json json,
+                              evaluate(options.data, options.doubled));
   json["steps"] = options.schedule.steps;
-  json["accuracy"] = EstimateJson(MeanEstimate(scores.accuracy));
-  json["first_loss"] = EstimateJson(MeanEstimate(scores.first_loss));
-  json["repeat_loss"] = EstimateJson(MeanEstimate(scores.repeat_loss));
-  json["prefix_matching"] = EstimateJson(MeanEstimate(best.prefix_matching));
-  json["previous_token"] = EstimateJson(MeanEstimate(best.previous_token));
   if (!options.doubled) {
+    SOFTLOOKUP_ASSIGN_OR_RETURN(json["drawn"], evaluate(published, false));
     SOFTLOOKUP_ASSIGN_OR_RETURN(
         json["period_transfer"],
-        PeriodTransfer(model, trained.weights, options, count));
+        PeriodTransfer(model, trained.weights, published, options.seed,
+                       count));
   }
   json["curve"] = CurveJson(trained.curve);
   return json;
@@ -66,6 +72,7 @@ absl::StatusOr<Json> MeasureControls(const ControlOptions& options,
                                      const kernels::KernelOptions& run) {
   RepeatTrainingOptions one_layer = options.published;
   one_layer.model.layers = 1;
+  const RepeatOptions& published = options.published.data;
   const auto shorter = [&](int64_t part) {
     RepeatTrainingOptions control = one_layer;
     control.schedule.steps =
@@ -77,41 +84,49 @@ absl::StatusOr<Json> MeasureControls(const ControlOptions& options,
   Json controls;
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       controls["drawn_period"],
-      TrainControl("drawn period", one_layer, options.sequences, run));
+      TrainControl("drawn period", one_layer, published, options.sequences,
+                   run));
 
   RepeatTrainingOptions fixed = shorter(2);
-  fixed.data.min_period = fixed.data.max_period;
+  // Not the longest: a block without replacement that fills half of the
+  // sequence teaches one layer to avoid what has come before, and there it
+  // stays.
+  fixed.data.min_period = fixed.data.max_period =
+      (published.min_period + published.max_period) / 2;
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       controls["fixed_period"],
-      TrainControl("fixed period", fixed, options.sequences, run));
+      TrainControl("fixed period", fixed, published, options.sequences,
+                   run));
 
   RepeatTrainingOptions doubled = shorter(4);
   doubled.doubled = true;
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       controls["doubled"],
-      TrainControl("doubled tokens", doubled, options.sequences, run));
+      TrainControl("doubled tokens", doubled, published, options.sequences,
+                   run));
 
   RepeatTrainingOptions smeared = shorter(2);
   smeared.model.smeared_keys = true;
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       controls["smeared_keys"],
-      TrainControl("smeared keys", smeared, options.sequences, run));
+      TrainControl("smeared keys", smeared, published, options.sequences,
+                   run));
   return controls;
 }
 
 absl::StatusOr<Json> PeriodTransfer(const Transformer<float>& model,
                                     absl::Span<const float> weights,
-                                    const RepeatTrainingOptions& options,
+                                    const RepeatOptions& data, uint64_t seed,
                                     int64_t sequences) {
-  RandomStream stream(options.seed, "period transfer");
+  RandomStream stream(seed, "period transfer");
   Json transfer = Json::array();
-  const int64_t longest = options.data.max_period;
+  const int64_t longest = data.max_period;
   for (int64_t period = longest % 4 == 0 ? 4 : longest % 4; period <= longest;
        period += 4) {
-    RepeatOptions data = options.data;
-    data.batch = sequences;
-    data.min_period = data.max_period = period;
-    const RepeatedSequences drawn = DrawRepeats(stream, data);
+    RepeatOptions one = data;
+    one.batch = sequences;
+    one.min_period = one.max_period = period;
+    const RepeatedSequences drawn = DrawRepeats(stream, one);
     SOFTLOOKUP_ASSIGN_OR_RETURN(const SequenceScores scores,
                                 EvaluateSequences(model, weights, drawn));
     SOFTLOOKUP_ASSIGN_OR_RETURN(const std::vector<TrainedHead> heads,

@@ -14,6 +14,7 @@
 #include "attention/kernels/kernel_options.h"
 #include "base/json.h"
 #include "experiments/repeat_training.h"
+#include "experiments/repeated_sequences.h"
 #include "model/transformer.h"
 
 namespace softlookup {
@@ -25,24 +26,26 @@ struct ControlOptions {
 
 // Trains one-layer models, otherwise as the published one:
 //   "drawn_period"  on the same data: must fail
-//   "fixed_period"  on one period, the longest, for half of the steps:
+//   "fixed_period"  on one period, the middle one, for half of the steps:
 //                   learns by position what looks like induction
 //   "doubled"       on doubled tokens, for a quarter of the steps: copies
 //   "smeared_keys"  on the same data, but each key head mixes a key with the
 //                   one before it, for half of the steps: one layer is enough
-// Each has "steps", "curve" and, from other sequences than it learned from,
-// "accuracy", "repeat_loss", "first_loss", "prefix_matching" (of the head with
-// the highest) and its "previous_token"; those of repeats "period_transfer".
+// Each has "steps", "curve" and, from other sequences of the kind that it
+// learned from, "accuracy", "repeat_loss", "first_loss", "prefix_matching" (of
+// the head with the highest) and its "previous_token". Those of repeats have
+// "period_transfer" and, on the published distribution of periods,
+// "drawn": {"accuracy", "prefix_matching"}.
 absl::StatusOr<Json> MeasureControls(const ControlOptions& options,
                                      const kernels::KernelOptions& run);
 
-// The accuracy on the predictable positions of sequences of one period, for
-// every fourth period up to the longest:
+// The accuracy on the predictable positions of `sequences` sequences of one
+// period, for every fourth period up to the longest of `data`:
 // [{"period", "accuracy", "prefix_matching"}], estimates, the second of the
 // head with the highest.
 absl::StatusOr<Json> PeriodTransfer(const Transformer<float>& model,
                                     absl::Span<const float> weights,
-                                    const RepeatTrainingOptions& options,
+                                    const RepeatOptions& data, uint64_t seed,
                                     int64_t sequences);
 
 }  // namespace softlookup

@@ -8,8 +8,8 @@
 namespace softlookup {
 namespace {
 
-constexpr double kBegun = 0.1;
-constexpr double kDone = 0.9;
+constexpr double kBegun = 0.2;
+constexpr double kDone = 0.8;
 constexpr double kLeastFall = 0.1;  // nats
 
 std::vector<double> Column(

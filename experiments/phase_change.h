@@ -1,12 +1,11 @@
-// When in training a model learned to use its context, by rules stated in
-// advance.
+// When in training a model learned to use its context, by stated rules.
 //
 //   results["phase_change"] = MeasurePhaseChange(trained.curve, induction);
 //
 // The window: the in-context-learning score goes from its first value to its
-// last; the window begins at the last point of the curve before a tenth of
-// that way is done for good, and ends at the first point from which on nine
-// tenths are. A score that has not fallen by 0.1 nats gives no window.
+// last; the window begins at the last point of the curve before a fifth of
+// that way is done for good, and ends at the first point from which on four
+// fifths are. A score that has not fallen by 0.1 nats gives no window.
 //
 // The bump: the largest rise of the loss at all positions from a point of the
 // curve to a later one, up to the end of the window, sequence by sequence. It

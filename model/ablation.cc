@@ -39,7 +39,7 @@ void Put(const Tensor<T>& from, const StridedView<T>& to) {
 template <typename T>
 void ReplaceHead(int64_t layer, int64_t head, Tensor<T> output,
                  Interventions<T>& edits) {
-  edits.Edit(AttentionPoint(layer, "hook_z"),
+  edits.Add(AttentionPoint(layer, "hook_z"),
              [head, output = std::move(output)](const StridedView<T>& z) {
                Put(output, OneHead(z, head));
              });
@@ -53,7 +53,7 @@ std::string AttentionPoint(int64_t layer, const std::string& point) {
 
 template <typename T>
 void ZeroHead(int64_t layer, int64_t head, Interventions<T>& edits) {
-  edits.Edit(AttentionPoint(layer, "hook_z"), [head](const StridedView<T>& z) {
+  edits.Add(AttentionPoint(layer, "hook_z"), [head](const StridedView<T>& z) {
     ForEachElement([](T& x) { x = 0; }, OneHead(z, head));
   });
 }
@@ -69,7 +69,7 @@ void MeanHead(int64_t layer, int64_t head, const Tensor<T>& z,
       mean(0, t, k) = static_cast<T>(sum / static_cast<double>(z.dim(0)));
     }
   }
-  edits.Edit(AttentionPoint(layer, "hook_z"),
+  edits.Add(AttentionPoint(layer, "hook_z"),
              [head, mean = std::move(mean)](const StridedView<T>& whole) {
                for (int64_t b = 0; b < whole.dim(0); ++b) {
                  Put(mean, OneHead(whole.Slice(0, b, b + 1), head));
@@ -100,7 +100,7 @@ void FreezePattern(int64_t layer, const Tensor<T>& pattern,
 template <typename T>
 void SubstitutePattern(int64_t layer, int64_t head, const Tensor<T>& pattern,
                        Interventions<T>& edits) {
-  edits.Edit(AttentionPoint(layer, "hook_pattern"),
+  edits.Add(AttentionPoint(layer, "hook_pattern"),
              [head, pattern](const StridedView<T>& whole) {
                Put(pattern, OneHeadPattern(whole, head));
              });
@@ -109,7 +109,7 @@ void SubstitutePattern(int64_t layer, int64_t head, const Tensor<T>& pattern,
 template <typename T>
 void PatchActivation(const std::string& name, const Tensor<T>& activation,
                      Interventions<T>& edits) {
-  edits.Edit(name, [activation](const StridedView<T>& whole) {
+  edits.Add(name, [activation](const StridedView<T>& whole) {
     Put(activation, whole);
   });
 }

@@ -6,7 +6,7 @@
 //
 //   // Zero a head's output, before W_O.
 //   Interventions<float> ablation;
-//   ablation.Edit("blocks.1.attn.hook_z", [](StridedView<float> z) {
+//   ablation.Add("blocks.1.attn.hook_z", [](StridedView<float> z) {
 //     ForEachElement([](float& x) { x = 0; }, z.Slice(2, 0, 1));
 //   });
 //
@@ -60,10 +60,13 @@ class Hooks {
   virtual ~Hooks() = default;
   // The points that are read or edited: a pass refuses others than its own.
   virtual std::set<std::string> Names() const = 0;
-  // Whether Visit may change what stands at this point.
+  // Whether it changes what stands at this point: then a pass calls Edit
+  // there, otherwise Read.
   virtual bool Edits(const std::string& name) const = 0;
-  virtual void Visit(const std::string& name,
-                     const StridedView<T>& activation) = 0;
+  virtual void Read(const std::string& name,
+                    const StridedView<const T>& activation) = 0;
+  virtual void Edit(const std::string& name,
+                    const StridedView<T>& activation) = 0;
 };
 
 // Keeps copies of activations.
@@ -82,9 +85,13 @@ class ActivationCache : public Hooks<T> {
 
   std::set<std::string> Names() const override { return names_; }
   bool Edits(const std::string&) const override { return false; }
-  void Visit(const std::string& name,
-             const StridedView<T>& activation) override {
+  void Read(const std::string& name,
+            const StridedView<const T>& activation) override {
     kept_[name] = Copy(activation);
+  }
+  void Edit(const std::string& name,
+            const StridedView<T>& activation) override {
+    Read(name, activation);
   }
 
  private:
@@ -99,7 +106,7 @@ class Interventions : public Hooks<T> {
   using Function = std::function<void(StridedView<T>)>;
 
   // Several at one point run in the order in which they were added.
-  void Edit(const std::string& name, Function function) {
+  void Add(const std::string& name, Function function) {
     functions_[name].push_back(std::move(function));
   }
 
@@ -111,8 +118,9 @@ class Interventions : public Hooks<T> {
   bool Edits(const std::string& name) const override {
     return functions_.count(name) > 0;
   }
-  void Visit(const std::string& name,
-             const StridedView<T>& activation) override {
+  void Read(const std::string&, const StridedView<const T>&) override {}
+  void Edit(const std::string& name,
+            const StridedView<T>& activation) override {
     for (const Function& function : functions_.at(name)) function(activation);
   }
 
@@ -140,10 +148,21 @@ class JoinedHooks : public Hooks<T> {
     }
     return false;
   }
-  void Visit(const std::string& name,
-             const StridedView<T>& activation) override {
+  void Read(const std::string& name,
+            const StridedView<const T>& activation) override {
     for (Hooks<T>* hooks : hooks_) {
-      if (hooks->Names().count(name) > 0) hooks->Visit(name, activation);
+      if (hooks->Names().count(name) > 0) hooks->Read(name, activation);
+    }
+  }
+  void Edit(const std::string& name,
+            const StridedView<T>& activation) override {
+    for (Hooks<T>* hooks : hooks_) {
+      if (hooks->Names().count(name) == 0) continue;
+      if (hooks->Edits(name)) {
+        hooks->Edit(name, activation);
+      } else {
+        hooks->Read(name, activation);
+      }
     }
   }
 

@@ -147,10 +147,10 @@ TEST(Hooks, EveryPointCanBeEdited) {
     const Tensor<double> expected = fixture.Logits();
     for (const std::string& name : HookNames(config)) {
       Interventions<double> nothing;
-      nothing.Edit(name, [](StridedView<double>) {});
+      nothing.Add(name, [](StridedView<double>) {});
       const Tensor<double> same = fixture.Logits(&nothing);
       Interventions<double> shift;
-      shift.Edit(name, [](StridedView<double> x) {
+      shift.Add(name, [](StridedView<double> x) {
         double step = 0.3;
         ForEachElement([&](double& v) { v += step *= -0.9; }, x);
       });
@@ -170,7 +170,7 @@ TEST(Hooks, ZeroingAHeadIsRemovingItsWeights) {
   Fixture<double> fixture(Everything());
   for (int64_t head = 0; head < 4; ++head) {
     Interventions<double> ablation;
-    ablation.Edit("blocks.1.attn.hook_z", [&](StridedView<double> z) {
+    ablation.Add("blocks.1.attn.hook_z", [&](StridedView<double> z) {
       ForEachElement([](double& x) { x = 0; }, z.Slice(2, head, head + 1));
     });
     const Tensor<double> ablated = fixture.Logits(&ablation);
@@ -202,7 +202,7 @@ TEST(Hooks, PatchingTheStreamIsTheOtherRun) {
   const Tensor<double> expected = fixture.Logits(&other);
   fixture.tokens = tokens;
   Interventions<double> patch;
-  patch.Edit(name, [&](StridedView<double> x) {
+  patch.Add(name, [&](StridedView<double> x) {
     ForEachElement([](double& to, const double& from) { to = from; }, x,
                    other.at(name).view());
   });

@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "attention/kernels/array_function.h"
 #include "base/elementary.h"
+#include "base/status.h"
+#include "model/activations.h"
 
 namespace softlookup {
 namespace {
@@ -32,16 +34,17 @@ T RowSum(const T* x, int64_t n) {
 }  // namespace
 
 template <typename T>
-absl::StatusOr<CrossEntropy<T>> CrossEntropyLoss(
-    const Engine<T>& engine, const StridedView<const T>& logits,
-    absl::Span<const int32_t> targets) {
+absl::Status CrossEntropyLoss(const Engine<T>& engine,
+                              const StridedView<const T>& logits,
+                              absl::Span<const int32_t> targets,
+                              CrossEntropy<T>& loss) {
   const int64_t rows = logits.dim(0);
   const int64_t vocabulary = logits.dim(1);
   if (static_cast<int64_t>(targets.size()) != rows) {
     return absl::InvalidArgumentError(absl::StrCat(
         "there are ", targets.size(), " targets; allowed: ", rows));
   }
-  CrossEntropy<T> loss;
+  loss.count = 0;
   for (int64_t n = 0; n < rows; ++n) {
     if (targets[n] == kIgnored) continue;
     ++loss.count;
@@ -55,8 +58,8 @@ absl::StatusOr<CrossEntropy<T>> CrossEntropyLoss(
     return absl::InvalidArgumentError(
         "every target is ignored; allowed: at least one that counts");
   }
-  loss.per_token = Tensor<T>({rows});
-  loss.d_logits = Tensor<T>({rows, vocabulary});
+  Resize(loss.per_token, {rows});
+  Resize(loss.d_logits, {rows, vocabulary});
   const T share = T{1} / static_cast<T>(loss.count);
   engine.ForRows(rows, [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n) {
@@ -64,7 +67,8 @@ absl::StatusOr<CrossEntropy<T>> CrossEntropyLoss(
       const T maximum = *std::max_element(row, row + vocabulary);
       T* shifted = &loss.d_logits(n, 0);
       for (int64_t v = 0; v < vocabulary; ++v) shifted[v] = row[v] - maximum;
-      if (targets[n] != kIgnored) loss.per_token[n] = -shifted[targets[n]];
+      loss.per_token[n] =
+          targets[n] == kIgnored ? T{0} : -shifted[targets[n]];
     }
     T* const exponentials = &loss.d_logits(begin, 0);
     engine.Map(kernels::ArrayFunction::kExp, exponentials, exponentials,
@@ -86,9 +90,26 @@ absl::StatusOr<CrossEntropy<T>> CrossEntropyLoss(
   double total = 0;
   for (int64_t n = 0; n < rows; ++n) total += loss.per_token[n];
   loss.mean = total / static_cast<double>(loss.count);
+  return absl::OkStatus();
+}
+
+template <typename T>
+absl::StatusOr<CrossEntropy<T>> CrossEntropyLoss(
+    const Engine<T>& engine, const StridedView<const T>& logits,
+    absl::Span<const int32_t> targets) {
+  CrossEntropy<T> loss;
+  SOFTLOOKUP_RETURN_IF_ERROR(CrossEntropyLoss(engine, logits, targets, loss));
   return loss;
 }
 
+template absl::Status CrossEntropyLoss(const Engine<float>&,
+                                       const StridedView<const float>&,
+                                       absl::Span<const int32_t>,
+                                       CrossEntropy<float>&);
+template absl::Status CrossEntropyLoss(const Engine<double>&,
+                                       const StridedView<const double>&,
+                                       absl::Span<const int32_t>,
+                                       CrossEntropy<double>&);
 template absl::StatusOr<CrossEntropy<float>> CrossEntropyLoss(
     const Engine<float>&, const StridedView<const float>&,
     absl::Span<const int32_t>);

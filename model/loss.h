@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "base/strided_view.h"
@@ -37,6 +38,13 @@ template <typename T>
 absl::StatusOr<CrossEntropy<T>> CrossEntropyLoss(
     const Engine<T>& engine, const StridedView<const T>& logits,
     absl::Span<const int32_t> targets);
+
+// Into `loss`, whose memory is used again.
+template <typename T>
+absl::Status CrossEntropyLoss(const Engine<T>& engine,
+                              const StridedView<const T>& logits,
+                              absl::Span<const int32_t> targets,
+                              CrossEntropy<T>& loss);
 
 }  // namespace softlookup
 

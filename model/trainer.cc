@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "model/engine.h"
-#include "model/loss.h"
 #include "model/parameters.h"
 
 namespace softlookup {
@@ -25,18 +24,17 @@ absl::StatusOr<TrainingStep> Trainer::Step(const Tensor<int32_t>& tokens,
                                            absl::Span<const int32_t> targets,
                                            double rate) {
   SOFTLOOKUP_RETURN_IF_ERROR(model_.Forward(weights_, tokens, activations_));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(
-      const CrossEntropy<float> loss,
-      CrossEntropyLoss(model_.engine(),
-                       std::as_const(activations_.logits).view(), targets));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CrossEntropyLoss<float>(model_.engine(), activations_.logits.view(),
+                              targets, loss_));
   TrainingStep step;
-  step.loss = loss.mean;
-  if (!std::isfinite(loss.mean)) {
+  step.loss = loss_.mean;
+  if (!std::isfinite(loss_.mean)) {
     return absl::InternalError(
-        absl::StrCat("the loss is ", loss.mean, " at step ", optimizer_.steps(),
+        absl::StrCat("the loss is ", loss_.mean, " at step ", optimizer_.steps(),
                      "; the weights are those before it"));
   }
-  model_.Backward(weights_, tokens, activations_, loss.d_logits.view(),
+  model_.Backward(weights_, tokens, activations_, loss_.d_logits.view(),
                   absl::MakeSpan(gradient_));
   step.gradient_norm = optimizer_.Step(
       rate, gradient_, absl::MakeSpan(weights_), model_.engine().run());

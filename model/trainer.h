@@ -22,6 +22,7 @@
 #include "base/tensor.h"
 #include "model/adamw.h"
 #include "model/config.h"
+#include "model/loss.h"
 #include "model/transformer.h"
 
 namespace softlookup {
@@ -59,6 +60,7 @@ class Trainer {
   std::vector<float> weights_;
   std::vector<float> gradient_;
   TransformerActivations<float> activations_;
+  CrossEntropy<float> loss_;
 };
 
 }  // namespace softlookup

@@ -21,51 +21,19 @@
 #define SOFTLOOKUP_MODEL_TRANSFORMER_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "base/strided_view.h"
 #include "base/tensor.h"
+#include "model/activations.h"
 #include "model/config.h"
 #include "model/engine.h"
 #include "model/hooks.h"
 #include "model/parameters.h"
+#include "model/pass.h"
 
 namespace softlookup {
-
-// What a norm keeps for its backward pass; empty without a norm.
-template <typename T>
-struct NormActivations {
-  Tensor<T> normalized;  // [B T, d], before weight and bias
-  Tensor<T> output;      // [B T, d]
-  Tensor<T> scale;       // [B T], 1 / sqrt(mean square or variance + 1e-5)
-};
-
-template <typename T>
-struct LayerActivations {
-  Tensor<T> resid_pre;  // [B T, d], entering the layer
-  NormActivations<T> norm1;
-  Tensor<T> qkv;          // [B T, (H + 2 Hkv) D], as attention reads them
-  Tensor<T> key_unmixed;  // [B T, Hkv D], before smearing; empty without
-  Tensor<T> z;            // [B T, H D], each head's output before W_O
-  Tensor<T> log_sum_exp;  // [B, H, T]
-  Tensor<T> resid_mid;    // [B T, d], after attention
-  NormActivations<T> norm2;
-  Tensor<T> mlp_pre;   // [B T, m]; empty without a position-wise layer
-  Tensor<T> mlp_post;  // [B T, m]
-};
-
-// All that a forward pass computes. May be used again for any other pass.
-template <typename T>
-struct TransformerActivations {
-  int64_t batch = 0;
-  int64_t positions = 0;
-  std::vector<LayerActivations<T>> layers;
-  Tensor<T> resid_final;  // [B T, d]
-  NormActivations<T> final_norm;
-  Tensor<T> logits;  // [B T, V]
-};
 
 // T is float or double.
 template <typename T>
@@ -75,9 +43,9 @@ class Transformer {
   explicit Transformer(const ModelConfig& config,
                        const Engine<T>& engine = Engine<T>());
 
-  const ModelConfig& config() const { return layout_.config(); }
-  const ParameterLayout& layout() const { return layout_; }
-  const Engine<T>& engine() const { return engine_; }
+  const ModelConfig& config() const { return parts_.layout.config(); }
+  const ParameterLayout& layout() const { return parts_.layout; }
+  const Engine<T>& engine() const { return parts_.engine; }
 
   // InvalidArgument for another number of parameters, tokens that are not
   // [B, T] with 1 <= T <= context, tokens outside the vocabulary, and hooks of
@@ -89,19 +57,15 @@ class Transformer {
                        Hooks<T>* hooks = nullptr) const;
 
   // gradient = dL/dparameters from d_logits = dL/dlogits, [B T, V], and the
-  // activations of Forward with the same parameters and tokens.
+  // activations of Forward with the same parameters and tokens, of which it
+  // changes the memory of backward passes alone.
   void Backward(absl::Span<const T> parameters, const Tensor<int32_t>& tokens,
-                const TransformerActivations<T>& activations,
+                TransformerActivations<T>& activations,
                 const StridedView<const T>& d_logits,
                 absl::Span<T> gradient) const;
 
  private:
-  struct Pass;  // what one call works on
-
-  ParameterLayout layout_;
-  Engine<T> engine_;
-  Tensor<T> rotation_;  // [context, D], cosines then sines
-  Tensor<T> alibi_;     // [1, H, context, context]
+  TransformerParts<T> parts_;
 };
 
 }  // namespace softlookup
