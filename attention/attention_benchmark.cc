@@ -19,14 +19,13 @@
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "absl/types/span.h"
 #include "attention/attention.h"
 #include "attention/kernels/array_functions.h"
 #include "attention/kernels/attention_kernels.h"
+#include "attention/kernels/benchmark_flags.h"
 #include "attention/kernels/gemm.h"
 #include "attention/kernels/instruction_set.h"
 #include "attention/kernels/kernel_options.h"
@@ -270,33 +269,14 @@ std::vector<Case> Cases() {
   return cases;
 }
 
-absl::StatusOr<std::vector<int>> ParseThreadCounts(const std::string& text) {
-  std::vector<int> counts;
-  for (const absl::string_view part : absl::StrSplit(text, ',')) {
-    int count;
-    if (!absl::SimpleAtoi(part, &count) || !CheckThreads(count).ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("flag --threads has \"", part, "\"; allowed: 1 to ",
-                       kMaxThreads, ", or several, as in 1,2"));
-    }
-    counts.push_back(count);
-  }
-  return counts;
-}
-
 absl::Status Run() {
-  const auto set = kernels::ParseInstructionSet(absl::GetFlag(FLAGS_isa));
-  if (!set.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("flag --", set.status().message()));
-  }
-  SOFTLOOKUP_ASSIGN_OR_RETURN(const std::vector<int> counts,
-                              ParseThreadCounts(absl::GetFlag(FLAGS_threads)));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const kernels::InstructionSet set,
+                              kernels::ParseIsaFlag(absl::GetFlag(FLAGS_isa)));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      const std::vector<int> counts,
+      kernels::ParseThreadCounts(absl::GetFlag(FLAGS_threads)));
   const double least = absl::GetFlag(FLAGS_seconds);
-  if (!(least >= 0 && least <= 3600)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("flag --seconds is ", least, "; allowed: 0 to 3600"));
-  }
+  SOFTLOOKUP_RETURN_IF_ERROR(kernels::CheckSecondsFlag(least));
   std::vector<Case> cases;
   for (Case& one : Cases()) {
     if (absl::StrContains(one.name, absl::GetFlag(FLAGS_filter))) {
@@ -320,14 +300,14 @@ absl::Status Run() {
       "%s, peak measured before every case; %% of peak from the minimum\n"
       "(array cases: elements instead of operations)\n\n"
       "%-44s %7s %10s %10s %8s %6s %9s\n",
-      kernels::InstructionSetName(*set).c_str(), "case", "threads", "min ms",
+      kernels::InstructionSetName(set).c_str(), "case", "threads", "min ms",
       "median ms", "GFLOP/s", "% peak", "scratch B");
   Json rows = Json::array();
   for (const Case& one : cases) {
     const auto call = one.prepare();
     double first = 0;
     for (size_t i = 0; i < pools.size(); ++i) {
-      const KernelOptions run = {*set, pools[i].get()};
+      const KernelOptions run = {set, pools[i].get()};
       const double peak = kernels::MeasurePeak(run);
       const Timing timing =
           MeasureTime([&] { call(run); }, {.min_seconds = least});
@@ -346,7 +326,7 @@ absl::Status Run() {
       std::printf("\n");
       std::fflush(stdout);
       rows.push_back({{"case", one.name},
-                      {"instruction_set", kernels::InstructionSetName(*set)},
+                      {"instruction_set", kernels::InstructionSetName(set)},
                       {"threads", counts[i]},
                       {"minimum_seconds", timing.minimum},
                       {"median_seconds", timing.median},

@@ -1,5 +1,6 @@
 #include "model/adamw.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -10,6 +11,12 @@
 #include "base/strided_view.h"
 
 namespace softlookup {
+namespace {
+
+// Parameters per task. No parameter depends on another.
+constexpr int64_t kPerTask = 8192;
+
+}  // namespace
 
 absl::Status CheckAdamWOptions(const AdamWOptions& options) {
   const auto error = [](const char* name, double value, const char* allowed) {
@@ -69,14 +76,24 @@ double AdamW::Step(double rate, absl::Span<const float> gradient,
       static_cast<float>(1 / (1 - Pow(options_.beta2, steps)));
   const auto epsilon = static_cast<float>(options_.epsilon);
   const auto step = static_cast<float>(rate);
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const float g = gradient[i] * shrink;
-    mean_[i] = beta1 * mean_[i] + keep1 * g;
-    square_[i] = beta2 * square_[i] + keep2 * g * g;
-    const float update =
-        mean_[i] * correct1 / (std::sqrt(square_[i] * correct2) + epsilon);
-    parameters[i] -= step * (update + decay_[i] * parameters[i]);
-  }
+  const auto size = static_cast<int64_t>(parameters.size());
+  const auto update = [=](int64_t n, const float* g, const float* decay,
+                          float* m, float* v, float* w) {
+    for (int64_t i = 0; i < n; ++i) {
+      const float clipped = g[i] * shrink;
+      m[i] = beta1 * m[i] + keep1 * clipped;
+      v[i] = beta2 * v[i] + keep2 * clipped * clipped;
+      const float direction =
+          m[i] * correct1 / (std::sqrt(v[i] * correct2) + epsilon);
+      w[i] -= step * (direction + decay[i] * w[i]);
+    }
+  };
+  run.ParallelFor((size + kPerTask - 1) / kPerTask, [&](int64_t task) {
+    const int64_t begin = task * kPerTask;
+    update(std::min(kPerTask, size - begin), gradient.data() + begin,
+           decay_.data() + begin, mean_.data() + begin, square_.data() + begin,
+           parameters.data() + begin);
+  });
   return norm;
 }
 

@@ -12,11 +12,26 @@
 namespace softlookup {
 namespace {
 
-// Over sixteen lanes, element v in lane v mod 16, folded by halves: an order
-// that vectors of any width can follow.
+// Rows are walked in lanes, element v in lane v mod 16, that are then folded by
+// halves: an order that vectors of any width can follow.
+constexpr int64_t kLanes = 16;
+
+template <typename T>
+T RowMaximum(const T* x, int64_t n) {
+  T lanes[kLanes];
+  std::fill_n(lanes, kLanes, x[0]);
+  int64_t v = 0;
+  for (; v + kLanes <= n; v += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] = x[v + lane] > lanes[lane] ? x[v + lane] : lanes[lane];
+    }
+  }
+  for (; v < n; ++v) lanes[0] = x[v] > lanes[0] ? x[v] : lanes[0];
+  return *std::max_element(lanes, lanes + kLanes);
+}
+
 template <typename T>
 T RowSum(const T* x, int64_t n) {
-  constexpr int64_t kLanes = 16;
   T lanes[kLanes] = {};
   int64_t v = 0;
   for (; v + kLanes <= n; v += kLanes) {
@@ -64,7 +79,7 @@ absl::Status CrossEntropyLoss(const Engine<T>& engine,
   engine.ForRows(rows, [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n) {
       const T* row = &logits(n, 0);
-      const T maximum = *std::max_element(row, row + vocabulary);
+      const T maximum = RowMaximum(row, vocabulary);
       T* shifted = &loss.d_logits(n, 0);
       for (int64_t v = 0; v < vocabulary; ++v) shifted[v] = row[v] - maximum;
       loss.per_token[n] =
