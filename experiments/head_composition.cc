@@ -69,8 +69,8 @@ Json CircuitJson(const Tensor<double>& matrix, int64_t shift, bool causal) {
 }  // namespace
 
 double CompositionScore(const Tensor<double>& a, const Tensor<double>& b) {
-  return FrobeniusNorm(MatrixProduct(a, b)) /
-         (FrobeniusNorm(a) * FrobeniusNorm(b));
+  const double norms = FrobeniusNorm(a) * FrobeniusNorm(b);
+  return norms == 0 ? 0 : FrobeniusNorm(MatrixProduct(a, b)) / norms;
 }
 
 Json MeasureComposition(const ParameterLayout& layout,

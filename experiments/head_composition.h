@@ -20,7 +20,7 @@
 
 namespace softlookup {
 
-// ||A B||_F / (||A||_F ||B||_F), from 0 to 1.
+// ||A B||_F / (||A||_F ||B||_F), from 0 to 1; 0 for a matrix of zeros.
 double CompositionScore(const Tensor<double>& a, const Tensor<double>& b);
 
 // For every head and every head of a later layer: how strongly the later one
