@@ -139,10 +139,15 @@ Json MeasureFullCircuits(const ParameterLayout& layout,
   const Tensor<double> written = MatrixProduct(
       embedding, matrices.OutputValue(first_layer, first_head));
   Json json;
-  json["output"] = CircuitJson(
-      MatrixProduct(MatrixProduct(embedding, matrices.OutputValue(layer, head)),
-                    matrices.Unembedding()),
-      /*shift=*/0, /*causal=*/false);
+  const auto output = [&](const HeadName& name) {
+    return CircuitJson(
+        MatrixProduct(MatrixProduct(embedding, matrices.OutputValue(
+                                                   name.layer, name.head)),
+                      matrices.Unembedding()),
+        /*shift=*/0, /*causal=*/false);
+  };
+  json["output"] = output(pair.induction);
+  json["first_output"] = output(pair.previous_token);
   json["match"] = CircuitJson(MatrixProduct(query, Transposed(written)),
                               /*shift=*/0, /*causal=*/false);
   json["direct"] = CircuitJson(MatrixProduct(query, Transposed(embedding)),

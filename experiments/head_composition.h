@@ -41,6 +41,7 @@ Json MeasureComposition(const ParameterLayout& layout,
 // softmax ignores what a whole row has in common.
 //   "output"    W_E W_V W_O W_U of the induction head [V, V]: which token's
 //               logit attending to a token raises
+//   "first_output" the same of the previous-token head, as a control
 //   "match"     W_E (W_Q W_K^T of the induction head)
 //               (W_E W_V W_O of the previous-token head)^T [V, V]: how a
 //               token's query likes a key that the previous-token head has

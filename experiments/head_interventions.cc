@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -166,7 +167,6 @@ absl::StatusOr<Json> HeadInterventions::Layers() const {
 }
 
 absl::StatusOr<Json> HeadInterventions::Paths(const HeadPair& pair) const {
-  const ModelConfig& config = model_.config();
   const int64_t layer = pair.induction.layer;
   const std::vector<std::pair<std::string, std::string>> inputs = {
       {"key", "hook_k"}, {"query", "hook_q"}, {"value", "hook_v"}};
@@ -204,7 +204,6 @@ absl::StatusOr<Json> HeadInterventions::Paths(const HeadPair& pair) const {
     }
     paths[name]["prefix_matching"] = EstimateJson(MeanEstimate(matching));
   }
-  SOFTLOOKUP_CHECK(config.layers > layer, "a layer of the model");
   return paths;
 }
 
@@ -213,68 +212,90 @@ absl::StatusOr<Json> HeadInterventions::IdealPatterns(
   const ModelConfig& config = model_.config();
   const int64_t batch = sequences_.tokens.dim(0);
   const int64_t positions = sequences_.tokens.dim(1);
-  const auto compare = [&](Interventions<float>& ideal,
-                           Interventions<float>& zero) -> absl::StatusOr<Json> {
-    SOFTLOOKUP_ASSIGN_OR_RETURN(const SequenceScores with, Scores(ideal));
+  // `substitute` puts in a pattern that is `off` tokens off the ideal one.
+  const auto compare =
+      [&](const std::function<void(int64_t off, Interventions<float>&)>&
+              substitute,
+          Interventions<float>& zero) -> absl::StatusOr<Json> {
     SOFTLOOKUP_ASSIGN_OR_RETURN(const SequenceScores ablated, Scores(zero));
-    const double clean = Mean(clean_.repeat_loss);
-    const double cost = Mean(ablated.repeat_loss) - clean;
+    const double without = Mean(ablated.repeat_loss);
+    const double cost = without - Mean(clean_.repeat_loss);
     Json json;
-    json["ideal"] = EffectJson(with);
     json["zero"] = EffectJson(ablated);
-    json["recovered"] =
-        (Mean(ablated.repeat_loss) - Mean(with.repeat_loss)) / cost;
+    for (const int64_t off : {0, 1}) {
+      Interventions<float> pattern;
+      substitute(off, pattern);
+      SOFTLOOKUP_ASSIGN_OR_RETURN(const SequenceScores with, Scores(pattern));
+      json[off == 0 ? "ideal" : "off"] = EffectJson(with);
+      json[off == 0 ? "recovered" : "recovered_off"] =
+          (without - Mean(with.repeat_loss)) / cost;
+    }
     return json;
   };
   Json json;
-  {
-    const auto& [layer, head] = pair.previous_token;
-    Interventions<float> ideal;
-    SubstitutePattern(layer, head, IdealPreviousToken(batch, positions), ideal);
-    Interventions<float> zero;
-    ZeroHead(layer, head, zero);
-    SOFTLOOKUP_ASSIGN_OR_RETURN(json["previous_token"], compare(ideal, zero));
+  const HeadName previous = pair.previous_token;
+  Interventions<float> without_previous;
+  ZeroHead(previous.layer, previous.head, without_previous);
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      json["previous_token"],
+      compare(
+          [&](int64_t off, Interventions<float>& edits) {
+            SubstitutePattern(previous.layer, previous.head,
+                              IdealDistance(batch, positions, 1 + off), edits);
+          },
+          without_previous));
+
+  const int64_t layer = pair.induction.layer;
+  Interventions<float> without_layer;
+  for (int64_t head = 0; head < config.heads; ++head) {
+    ZeroHead(layer, head, without_layer);
   }
-  {
-    const int64_t layer = pair.induction.layer;
-    Interventions<float> ideal;
-    Interventions<float> zero;
-    for (int64_t head = 0; head < config.heads; ++head) {
-      const Tensor<float> own = Copy(StridedView<const float>(
-          &patterns_[layer](0, head, 0, 0),
-          {{batch, positions, positions},
-           {config.heads * positions * positions, positions, 1}}));
-      SubstitutePattern(layer, head, IdealInduction(sequences_.tokens, own),
-                        ideal);
-      ZeroHead(layer, head, zero);
-    }
-    SOFTLOOKUP_ASSIGN_OR_RETURN(json["induction"], compare(ideal, zero));
-  }
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      json["induction"],
+      compare(
+          [&](int64_t off, Interventions<float>& edits) {
+            for (int64_t head = 0; head < config.heads; ++head) {
+              const Tensor<float> own = Copy(StridedView<const float>(
+                  &patterns_[layer](0, head, 0, 0),
+                  {{batch, positions, positions},
+                   {config.heads * positions * positions, positions, 1}}));
+              SubstitutePattern(layer, head,
+                                IdealCopies(sequences_.tokens, 1 + off, own),
+                                edits);
+            }
+          },
+          without_layer));
   return json;
 }
 
-Tensor<float> IdealPreviousToken(int64_t batch, int64_t positions) {
+Tensor<float> IdealDistance(int64_t batch, int64_t positions,
+                            int64_t distance) {
   Tensor<float> pattern({batch, positions, positions});
   for (int64_t b = 0; b < batch; ++b) {
     for (int64_t i = 0; i < positions; ++i) {
-      pattern(b, i, std::max<int64_t>(0, i - 1)) = 1;
+      pattern(b, i, std::max<int64_t>(0, i - distance)) = 1;
     }
   }
   return pattern;
 }
 
-Tensor<float> IdealInduction(const Tensor<int32_t>& tokens,
-                             const Tensor<float>& otherwise) {
+Tensor<float> IdealCopies(const Tensor<int32_t>& tokens, int64_t offset,
+                          const Tensor<float>& otherwise) {
   const int64_t positions = tokens.dim(1);
   Tensor<float> pattern = otherwise;
   for (int64_t b = 0; b < tokens.dim(0); ++b) {
     for (int64_t i = 0; i < positions; ++i) {
-      const auto copies =
-          std::count(&tokens(b, 0), &tokens(b, 0) + i, tokens(b, i));
+      // Position j is attended to if its token `offset` before is a copy.
+      const auto after_copy = [&](int64_t j) {
+        return j - offset >= 0 && j - offset < i && j <= i &&
+               tokens(b, j - offset) == tokens(b, i);
+      };
+      int64_t copies = 0;
+      for (int64_t j = 0; j < positions; ++j) copies += after_copy(j) ? 1 : 0;
       if (copies == 0) continue;
       for (int64_t j = 0; j < positions; ++j) {
-        const bool follows = j > 0 && j <= i && tokens(b, j - 1) == tokens(b, i);
-        pattern(b, i, j) = follows ? 1.0f / static_cast<float>(copies) : 0.0f;
+        pattern(b, i, j) =
+            after_copy(j) ? 1.0f / static_cast<float>(copies) : 0.0f;
       }
     }
   }

@@ -79,10 +79,11 @@ class HeadInterventions {
   absl::StatusOr<Json> Paths(const HeadPair& pair) const;
 
   // Ideal patterns in place of the learned ones: {"previous_token",
-  // "induction"}, each with the effect of the ideal pattern and of zero
-  // ablation, and with "recovered", the share of the loss that ablation costs
-  // which the ideal pattern saves. The induction pattern goes to all heads of
-  // the induction head's layer, which share the work.
+  // "induction"}, each with the effects of the "ideal" pattern, of the same one
+  // token "off", and of "zero" ablation, and with "recovered" and
+  // "recovered_off", the shares of the loss that ablation costs which the two
+  // patterns save. Those of induction go to all heads of the induction head's
+  // layer, which share the work.
   absl::StatusOr<Json> IdealPatterns(const HeadPair& pair) const;
 
  private:
@@ -102,13 +103,15 @@ class HeadInterventions {
   std::vector<Tensor<float>> patterns_;  // hook_pattern by layer
 };
 
-// Each position attends to the one before it, the first to itself; [B, T, T].
-Tensor<float> IdealPreviousToken(int64_t batch, int64_t positions);
+// Each position attends to the one `distance` before it, the first ones to the
+// first; [B, T, T]. An ideal previous-token head at distance 1.
+Tensor<float> IdealDistance(int64_t batch, int64_t positions, int64_t distance);
 
-// Each position attends, in equal shares, to those that follow earlier copies
-// of its token; where there are none, as `otherwise` [B, T, T] does.
-Tensor<float> IdealInduction(const Tensor<int32_t>& tokens,
-                             const Tensor<float>& otherwise);
+// Each position attends, in equal shares, to those that come `offset` after
+// earlier copies of its token; where there are none, as `otherwise` [B, T, T]
+// does. An ideal induction head at offset 1.
+Tensor<float> IdealCopies(const Tensor<int32_t>& tokens, int64_t offset,
+                          const Tensor<float>& otherwise);
 
 // With all patterns frozen a model without norms and position-wise layers is
 // linear in a head's output, and taking the head away subtracts exactly the

@@ -110,6 +110,7 @@ TEST(HeadInterventions, IdealPatternsRecoverTheLoss) {
   const Json ideal = fixture.interventions->IdealPatterns(fixture.pair).value();
   for (const std::string kind : {"previous_token", "induction"}) {
     EXPECT_NEAR(ideal[kind]["recovered"].get<double>(), 1, 1e-6) << kind;
+    EXPECT_LT(ideal[kind]["recovered_off"].get<double>(), 0.2) << kind;
     EXPECT_LT(Value(ideal[kind]["zero"]["accuracy"]), 0.4) << kind;
   }
 }
@@ -134,7 +135,7 @@ TEST(HeadInterventions, AFrozenModelIsTheSumOfItsTerms) {
 }
 
 TEST(IdealPatterns, PreviousToken) {
-  const Tensor<float> pattern = IdealPreviousToken(2, 3);
+  const Tensor<float> pattern = IdealDistance(2, 3, 1);
   for (int64_t b = 0; b < 2; ++b) {
     const std::vector<float> expected = {1, 0, 0, 1, 0, 0, 0, 1, 0};
     for (int64_t n = 0; n < 9; ++n) {
@@ -149,13 +150,31 @@ TEST(IdealPatterns, Induction) {
   const Tensor<int32_t> tokens({1, 5}, {7, 8, 7, 9, 7});
   Tensor<float> own({1, 5, 5});
   for (int64_t i = 0; i < 5; ++i) own(0, i, i) = 0.25f;
-  const Tensor<float> pattern = IdealInduction(tokens, own);
+  const Tensor<float> pattern = IdealCopies(tokens, 1, own);
   const std::vector<float> expected = {
       0.25f, 0,     0, 0,     0,  //
       0,     0.25f, 0, 0,     0,  //
       0,     1,     0, 0,     0,  //
       0,     0,     0, 0.25f, 0,  //
       0,     0.5f,  0, 0.5f,  0};
+  EXPECT_EQ(pattern.elements(), expected);
+}
+
+TEST(IdealPatterns, OneTokenOff) {
+  const Tensor<float> distance = IdealDistance(1, 4, 2);
+  const std::vector<float> two_before = {1, 0, 0, 0, 1, 0, 0, 0,
+                                         1, 0, 0, 0, 0, 1, 0, 0};
+  EXPECT_EQ(distance.elements(), two_before);
+  // A B A C A: two after the first copy is the third position, two after the
+  // second the fifth.
+  const Tensor<int32_t> tokens({1, 5}, {7, 8, 7, 9, 7});
+  const Tensor<float> pattern =
+      IdealCopies(tokens, 2, Tensor<float>({1, 5, 5}));
+  const std::vector<float> expected = {0, 0, 0, 0,    0,  //
+                                       0, 0, 0, 0,    0,  //
+                                       0, 0, 1, 0,    0,  //
+                                       0, 0, 0, 0,    0,  //
+                                       0, 0, 0.5f, 0, 0.5f};
   EXPECT_EQ(pattern.elements(), expected);
 }
 

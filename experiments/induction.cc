@@ -178,6 +178,46 @@ Json HeadsJson(const std::vector<TrainedHead>& heads) {
   return json;
 }
 
+// The two heads and, for comparison, the costliest other head of the first
+// one's layer and the least costly one of the second's, each with what it looks
+// like and what it is for: {"previous_token", "induction", "other_first",
+// "other_induction"}; without the last two where a layer has one head.
+Json FoundJson(const Json& heads, const Json& single_heads,
+               const HeadPair& pair, int64_t early) {
+  Json found;
+  const auto cost = [](const Json& entry) {
+    return entry["zero"]["loss_increase"]["value"].get<double>();
+  };
+  for (size_t i = 0; i < heads.size(); ++i) {
+    const HeadName name = {heads[i]["layer"].get<int64_t>(),
+                           heads[i]["head"].get<int64_t>()};
+    Json entry = single_heads[i];
+    entry.update(heads[i]);
+    // To the position before, where a later position may look for it.
+    const Json& by_position = heads[i]["previous_by_position"];
+    double sum = 0;
+    for (int64_t t = 0; t < early; ++t) sum += by_position[t].get<double>();
+    entry["previous_token_early"] = sum / static_cast<double>(early);
+    entry.erase("previous_by_position");
+    if (name == pair.previous_token) {
+      found["previous_token"] = entry;
+    } else if (name == pair.induction) {
+      found["induction"] = entry;
+    } else if (name.layer == pair.previous_token.layer) {
+      if (!found.contains("other_first") ||
+          cost(entry) > cost(found["other_first"])) {
+        found["other_first"] = entry;
+      }
+    } else if (name.layer == pair.induction.layer) {
+      if (!found.contains("other_induction") ||
+          cost(entry) < cost(found["other_induction"])) {
+        found["other_induction"] = entry;
+      }
+    }
+  }
+  return found;
+}
+
 // One sequence and what the two heads attend to on it.
 absl::StatusOr<Json> ExampleJson(const Transformer<float>& model,
                                  absl::Span<const float> weights,
@@ -256,6 +296,8 @@ absl::StatusOr<ExperimentRun> Run() {
   results["heads"] = HeadsJson(heads);
   SOFTLOOKUP_ASSIGN_OR_RETURN(results["single_heads"],
                               interventions.SingleHeads());
+  results["found"] = FoundJson(results["heads"], results["single_heads"], pair,
+                               options.data.min_period);
   SOFTLOOKUP_ASSIGN_OR_RETURN(results["layers"], interventions.Layers());
   SOFTLOOKUP_ASSIGN_OR_RETURN(results["paths"], interventions.Paths(pair));
   SOFTLOOKUP_ASSIGN_OR_RETURN(results["ideal_patterns"],

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "base/status.h"
 #include "experiments/estimate.h"
+#include "experiments/phase_change.h"
 #include "experiments/repeated_sequences.h"
 #include "experiments/sequence_evaluation.h"
 #include "experiments/trained_heads.h"
@@ -63,6 +64,7 @@ absl::StatusOr<Json> TrainControl(const std::string& name,
                        count));
   }
   json["curve"] = CurveJson(trained.curve);
+  json["window"] = MeasureWindow(trained.curve);
   return json;
 }
 

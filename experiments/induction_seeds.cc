@@ -75,6 +75,8 @@ Numbers Extract(const Json& results) {
   for (const std::string path : {"key", "query", "value"}) {
     numbers["without_" + path + "_path"] =
         Value(results.at("paths").at(path).at("accuracy"));
+    numbers[path + "_path_loss_increase"] =
+        Value(results.at("paths").at(path).at("loss_increase"));
   }
   for (const Json& head : results.at("heads")) {
     if (IsHead(head, induction)) {
@@ -84,6 +86,8 @@ Numbers Extract(const Json& results) {
     }
     if (IsHead(head, previous)) {
       numbers["previous_token_score"] = Value(head.at("previous_token"));
+      numbers["previous_token_eigenvalue_copying"] =
+          head.at("eigenvalue_copying").get<double>();
     }
   }
   for (const Json& pair : results.at("composition").at("pairs")) {
@@ -99,6 +103,8 @@ Numbers Extract(const Json& results) {
   for (const std::string kind : {"previous_token", "induction"}) {
     numbers["ideal_" + kind + "_recovered"] =
         results.at("ideal_patterns").at(kind).at("recovered").get<double>();
+    numbers["off_" + kind + "_recovered"] =
+        results.at("ideal_patterns").at(kind).at("recovered_off").get<double>();
   }
   const Json& change = results.at("phase_change");
   if (change.at("found").get<bool>()) {
@@ -109,12 +115,15 @@ Numbers Extract(const Json& results) {
     numbers["phase_half"] = change.at("half").get<double>();
     numbers["phase_share"] = change.at("share_of_training").get<double>();
     numbers["induction_half"] = change.at("induction_half").get<double>();
-    // How far the rise of the induction score is from the fall of the
-    // in-context score, as a share of the training.
-    numbers["induction_lag_share"] =
-        std::abs(change.at("induction_half").get<double>() -
-                 change.at("half").get<double>()) /
-        results.at("curve").back().at("step").get<double>();
+    // How far the rise of a score is from the fall of the in-context score, as
+    // a share of the training.
+    const double steps = results.at("curve").back().at("step").get<double>();
+    for (const char* score : {"induction", "previous_token"}) {
+      numbers[absl::StrCat(score, "_lag_share")] =
+          std::abs(change.at(absl::StrCat(score, "_half")).get<double>() -
+                   change.at("half").get<double>()) /
+          steps;
+    }
   }
   return numbers;
 }
@@ -177,6 +186,7 @@ absl::StatusOr<Json> SummarizeRuns(const std::vector<Json>& runs,
     Json json;
     json["runs"] = Json::array();
     int64_t formed = 0;
+    int64_t other_way = 0;
     int64_t windows = 0;
     int64_t bumps = 0;
     std::map<std::string, std::vector<double>> columns;
@@ -188,6 +198,11 @@ absl::StatusOr<Json> SummarizeRuns(const std::vector<Json>& runs,
                            criterion.without_head &&
                        numbers.at("without_other") >= criterion.without_other;
       formed += has ? 1 : 0;
+      // The same criterion with the two heads of the layer exchanged.
+      other_way += numbers.at("accuracy") >= criterion.accuracy &&
+                   numbers.at("without_other") <= criterion.without_head &&
+                   numbers.at("without_previous_token") >=
+                       criterion.without_other;
       windows += numbers.count("phase_half") > 0 ? 1 : 0;
       bumps += results.at("phase_change").at("bump").at("found").get<bool>();
       Json entry;
@@ -203,6 +218,7 @@ absl::StatusOr<Json> SummarizeRuns(const std::vector<Json>& runs,
     }
     const auto of = static_cast<int64_t>(runs.size());
     json["formed"] = ShareJson(formed, of);
+    json["formed_with_other"] = ShareJson(other_way, of);
     json["phase_changes"] = ShareJson(windows, of);
     json["loss_bumps"] = ShareJson(bumps, of);
     for (const auto& [name, values] : columns) {

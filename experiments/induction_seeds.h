@@ -29,8 +29,9 @@ struct CircuitCriterion {
 Json ShareJson(int64_t count, int64_t of);
 
 // `runs` are results files of the induction experiment. {"runs": [{"seed",
-// "accuracy", "formed", ...}], "formed": share, and estimates over the runs of
-// what they have in common}. InvalidArgument for fewer than two runs, a file of
+// "accuracy", "formed", ...}], "formed": share, "formed_with_other": share of those
+// that meet the criterion with the roles of the layer's heads exchanged, and
+// estimates over the runs of what they have in common}. InvalidArgument for fewer than two runs, a file of
 // another experiment or without an expected member, runs that differ in
 // anything but the seed and the controls, and a seed that comes twice.
 absl::StatusOr<Json> SummarizeRuns(const std::vector<Json>& runs,

@@ -63,49 +63,50 @@ int64_t ReachedForGood(absl::Span<const double> values, double share) {
   return reached;
 }
 
-Json MeasurePhaseChange(const std::vector<CurvePoint>& curve,
-                        const HeadPair& pair) {
+Json MeasureWindow(const std::vector<CurvePoint>& curve) {
   const std::vector<double> in_context =
       Column(curve, [](const CurvePoint& p) { return p.in_context; });
-  const auto step = [&](const std::vector<double>& values, double share) {
-    return curve[ReachedForGood(values, share)].step;
-  };
   Json json;
   const double fall = in_context.front() - in_context.back();
   json["in_context_fall"] = fall;
   json["points"] = curve.size();
-  const bool found = fall >= kLeastFall;
-  json["found"] = found;
-  int64_t end = static_cast<int64_t>(curve.size()) - 1;
-  if (found) {
-    const int64_t begin =
-        std::max<int64_t>(0, ReachedForGood(in_context, kBegun) - 1);
-    end = ReachedForGood(in_context, kDone);
-    json["begin"] = curve[begin].step;
-    json["end"] = curve[end].step;
-    json["half"] = step(in_context, 0.5);
-    json["share_of_training"] =
-        static_cast<double>(curve[end].step - curve[begin].step) /
-        static_cast<double>(curve.back().step);
+  json["found"] = fall >= kLeastFall;
+  if (fall < kLeastFall) return json;
+  const int64_t begin =
+      std::max<int64_t>(0, ReachedForGood(in_context, kBegun) - 1);
+  const int64_t end = ReachedForGood(in_context, kDone);
+  json["begin"] = curve[begin].step;
+  json["end"] = curve[end].step;
+  json["half"] = curve[ReachedForGood(in_context, 0.5)].step;
+  json["share_of_training"] =
+      static_cast<double>(curve[end].step - curve[begin].step) /
+      static_cast<double>(curve.back().step);
+  return json;
+}
+
+Json MeasurePhaseChange(const std::vector<CurvePoint>& curve,
+                        const HeadPair& pair) {
+  Json json = MeasureWindow(curve);
+  int64_t last = static_cast<int64_t>(curve.size()) - 1;
+  if (json["found"].get<bool>()) {
+    while (curve[last].step > json["end"].get<int64_t>()) --last;
   }
-  json["bump"] = MeasureBump(curve, end);
-  const auto head = [&](const HeadName& name) {
-    return [name](const CurvePoint& p) { return p.heads[name.layer][name.head]; };
+  json["bump"] = MeasureBump(curve, last);
+  // When a value has gone half of its way for good.
+  const auto half = [&](const std::function<double(const CurvePoint&)>& value) {
+    return curve[ReachedForGood(Column(curve, value), 0.5)].step;
   };
-  json["induction_half"] = step(Column(curve,
-                                       [&](const CurvePoint& p) {
-                                         return head(pair.induction)(p)
-                                             .prefix_matching;
-                                       }),
-                                0.5);
-  json["previous_token_half"] =
-      step(Column(curve,
-                  [&](const CurvePoint& p) {
-                    return head(pair.previous_token)(p).previous_token;
-                  }),
-           0.5);
+  const auto head = [](const CurvePoint& point, const HeadName& name) {
+    return point.heads[name.layer][name.head];
+  };
+  json["induction_half"] = half([&](const CurvePoint& point) {
+    return head(point, pair.induction).prefix_matching;
+  });
+  json["previous_token_half"] = half([&](const CurvePoint& point) {
+    return head(point, pair.previous_token).previous_token;
+  });
   json["copying_half"] =
-      step(Column(curve, [](const CurvePoint& p) { return p.accuracy; }), 0.5);
+      half([](const CurvePoint& point) { return point.accuracy; });
   return json;
 }
 

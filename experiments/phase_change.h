@@ -29,6 +29,10 @@ namespace softlookup {
 // way from the first to the last. `values` is not empty.
 int64_t ReachedForGood(absl::Span<const double> values, double share);
 
+// The part of it that asks for no heads: {"found", "in_context_fall", "points",
+// and if found "begin", "end", "half", "share_of_training"}.
+Json MeasureWindow(const std::vector<CurvePoint>& curve);
+
 // {"found", and if so "begin", "end" (steps), "half" (the step at which half
 // of the way is done for good), "share_of_training"; "in_context_fall";
 // "bump": {"found", "rise" (estimate), "from", "to"} without the last three
