@@ -1,5 +1,6 @@
 #include "experiments/head_scores.h"
 
+#include <complex>
 #include <cstdint>
 #include <vector>
 
@@ -108,6 +109,40 @@ TEST(HeadScores, NothingToScore) {
   EXPECT_EQ(PrefixMatchingScore(one.view(), {3}), 0);
   EXPECT_EQ(DuplicateTokenScore(one.view(), {3}), 0);
   EXPECT_EQ(PreviousTokenScore(one.view()), 0);
+}
+
+TEST(CopyingScore, IsOneForAHeadThatCopies) {
+  // Three of four tokens in the sample; each attended to raises itself.
+  const std::vector<int32_t> tokens = {0, 2, 3, 2};
+  Tensor<double> raised({4, 4});
+  for (int64_t t = 0; t < 4; ++t) raised(t, tokens[t]) = 5;
+  EXPECT_EQ(CopyingScore(raised, tokens), 1);
+  // Lowering itself raises nothing but the others.
+  for (double& x : raised.elements()) x = -x;
+  EXPECT_EQ(CopyingScore(raised, tokens), -1);
+  // What all logits gain is nothing.
+  EXPECT_EQ(CopyingScore(Tensor<double>({4, 4}, std::vector<double>(16, 2)),
+                         tokens),
+            0);
+}
+
+TEST(CopyingScore, IsTheShareOfTheRaise) {
+  // Less their means of 1 the rows are 2, 0, -1, -1 and 1, 3, -1, -3. In the
+  // first, token 0 has 2 of 2; in the second, token 1 has 3 of 1 + 3.
+  const Tensor<double> raised({2, 4}, {3, 1, 0, 0, 2, 4, 0, -2});
+  const std::vector<int32_t> tokens = {0, 1};
+  EXPECT_NEAR(CopyingScore(raised, tokens), 2 * (1 + 0.75) / 2 - 1, 1e-15);
+}
+
+TEST(EigenvalueCopyingScore, WeighsSignsByModulus) {
+  using Complex = std::complex<double>;
+  const std::vector<Complex> up = {2, 1, 0};
+  EXPECT_EQ(EigenvalueCopyingScore(up), 1);
+  const std::vector<Complex> down = {-2, -1};
+  EXPECT_EQ(EigenvalueCopyingScore(down), -1);
+  const std::vector<Complex> mixed = {Complex(3, 4), Complex(3, -4), -2};
+  EXPECT_NEAR(EigenvalueCopyingScore(mixed), (3 + 3 - 2) / 12.0, 1e-15);
+  EXPECT_EQ(EigenvalueCopyingScore({}), 0);
 }
 
 }  // namespace

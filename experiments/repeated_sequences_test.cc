@@ -50,6 +50,29 @@ TEST(DrawRepeats, RepeatsWithItsPeriod) {
   EXPECT_EQ(*periods.rbegin(), 32);
 }
 
+TEST(DrawDoubled, EveryTokenComesTwice) {
+  RandomStream stream(3, "repeated_sequences_test");
+  const RepeatedSequences drawn =
+      DrawDoubled(stream, {.batch = 50, .positions = 7, .vocabulary = 20});
+  int64_t chance = 0;
+  for (int64_t b = 0; b < 50; ++b) {
+    for (int64_t t = 0; t < 7; ++t) {
+      const int32_t target = drawn.targets[b * 7 + t];
+      if (t + 1 < 7) {
+        ASSERT_EQ(target, drawn.tokens(b, t + 1));
+      }
+      ASSERT_EQ(drawn.Predictable(b, t), t % 2 == 0);
+      if (t % 2 == 0) {
+        ASSERT_EQ(target, drawn.tokens(b, t));
+      } else {
+        chance += target == drawn.tokens(b, t) ? 1 : 0;
+      }
+    }
+  }
+  // 150 independent draws of 20 tokens: 7.5 equal, 19 with a chance below 1e-4.
+  EXPECT_LT(chance, 19);
+}
+
 TEST(CheckRepeats, NamesWhatCannotBe) {
   const auto error = [](auto change) {
     RepeatOptions options;
