@@ -213,7 +213,7 @@ absl::Status CheckWritable(const std::string& path) {
 bool IsSameFile(const std::string& a, const std::string& b) {
   std::error_code error;
   return std::filesystem::is_regular_file(a, error) &&
-         std::filesystem::equivalent(a, b, error) && !error;
+         std::filesystem::equivalent(a, b, error);
 }
 
 absl::Status MakeDirectories(const std::string& path) {

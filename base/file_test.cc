@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -9,6 +10,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
@@ -97,6 +100,33 @@ TEST_F(FileTest, ReadsPipes) {
   EXPECT_TRUE(*ReadFile(Path("pipe")) == bytes);
   writer.join();
   EXPECT_THAT(Names(), ElementsAre("pipe"));  // written to, not replaced
+}
+
+// A signal that interrupts reading does not end it.
+TEST_F(FileTest, ReadsOnAfterAnInterruption) {
+  ASSERT_EQ(::mkfifo(Path("pipe").c_str(), 0600), 0);
+  struct sigaction action = {};
+  static std::atomic<int> interruptions;
+  interruptions = 0;
+  action.sa_handler = [](int) { ++interruptions; };  // and no SA_RESTART
+  struct sigaction old;
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &old), 0);
+  const pthread_t reader = pthread_self();
+  std::thread writer([this, reader] {
+    const int pipe = ::open(Path("pipe").c_str(), O_WRONLY);
+    EXPECT_EQ(::write(pipe, "ab", 2), 2);
+    // While the reader waits for the rest.
+    for (int n = 0; n < 20; ++n) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      pthread_kill(reader, SIGUSR1);
+    }
+    EXPECT_EQ(::write(pipe, "cd", 2), 2);
+    ::close(pipe);
+  });
+  EXPECT_EQ(*ReadFile(Path("pipe")), "abcd");
+  writer.join();
+  EXPECT_GT(interruptions, 0);
+  sigaction(SIGUSR1, &old, nullptr);
 }
 
 TEST_F(FileTest, DoesNotReadForever) {

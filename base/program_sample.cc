@@ -41,6 +41,11 @@ absl::Status Run() {
               absl::GetFlag(FLAGS_text).c_str(), absl::GetFlag(FLAGS_weights),
               absl::GetFlag(FLAGS_colour).name.c_str());
   const std::string end = absl::GetFlag(FLAGS_end);
+  if (end == "flushed") {
+    // Lost before the program ends, so that nothing is left to flush then.
+    std::fflush(stdout);
+    return absl::OkStatus();
+  }
   if (end == "bad_input") {
     return absl::InvalidArgumentError("line one\nline two\xff\x1b");
   }

@@ -149,6 +149,9 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertEqual(
             result.stderr, "program_sample: cannot write to standard output\n")
+        # Also output that was lost long before the end.
+        with open("/dev/full", "w") as full:
+            self.assertEqual(run("--end=flushed", stdout=full).returncode, 1)
         # The first error is the one that is reported.
         with open("/dev/full", "w") as full:
             result = run("--end=bad_input", stdout=full)

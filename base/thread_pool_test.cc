@@ -61,6 +61,35 @@ TEST(ThreadPoolTest, LoopsOfSeveralCallersDoNotMix) {
   EXPECT_EQ(sum, 4 * 200 * 45);
 }
 
+// Each caller's tasks are its own: what a loop has written is complete and its
+// when it returns, however many loops begin at a time.
+TEST(ThreadPoolTest, LoopsThatBeginTogetherKeepTheirTasks) {
+  ThreadPool pool(3);
+  std::atomic<int> ready{0};
+  const auto call = [&](int64_t count) {
+    std::vector<int> written(count);
+    ++ready;
+    while (ready < 2) std::this_thread::yield();
+    for (int loop = 1; loop <= 3000; ++loop) {
+      pool.ParallelFor(count, [&](int64_t task) { written[task] += 1; });
+      for (const int value : written) {
+        if (value != loop) return false;
+      }
+    }
+    return true;
+  };
+  bool other = false;
+  std::thread caller([&] { other = call(5); });
+  EXPECT_TRUE(call(9));
+  caller.join();
+  EXPECT_TRUE(other);
+}
+
+TEST(ThreadPoolDeathTest, ANumberOfThreadsThatCannotBeIsAProgrammersError) {
+  EXPECT_DEATH(ThreadPool(0), "a valid number of threads");
+  EXPECT_DEATH(ThreadPool(1025), "a valid number of threads");
+}
+
 TEST(ThreadPoolTest, UsesSeveralThreads) {
   ThreadPool pool(2);
   // Two tasks that each wait for the other can only end on two threads.

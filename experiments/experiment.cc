@@ -68,6 +68,7 @@ absl::Status Run(const Experiment& experiment) {
       absl::StrCat(directory, "/", experiment.name, ".json");
   SOFTLOOKUP_RETURN_IF_ERROR(CheckWritable(path));
   Print(absl::StrCat(experiment.name, ": ", experiment.question, "\n\n"));
+  std::fflush(stdout);  // before work that may take a while
   const auto start = std::chrono::steady_clock::now();
   SOFTLOOKUP_ASSIGN_OR_RETURN(ExperimentRun run, experiment.run());
   run.measurements["seconds"] =

@@ -59,14 +59,14 @@ ABSL_FLAG(std::string, activation, "gelu",
 ABSL_FLAG(std::string, norm, "none",
           "At the start of every branch and before the unembedding: none, rms, "
           "layer.");
-ABSL_FLAG(std::string, position, "learned",
+ABSL_FLAG(std::string, positions, "learned",
           "How the model knows positions: none, learned, rotary, alibi.");
 ABSL_FLAG(bool, biases, false, "Whether the projections have biases.");
 ABSL_FLAG(bool, tied, false, "Whether the unembedding is the embedding.");
 ABSL_FLAG(bool, smeared_keys, false,
           "Whether a key is mixed with the one before it.");
 ABSL_FLAG(int64_t, vocabulary, 64, "Different tokens.");
-ABSL_FLAG(int64_t, positions, 64, "Tokens of a sequence.");
+ABSL_FLAG(int64_t, context, 64, "Tokens of a sequence.");
 ABSL_FLAG(int64_t, min_period, 8, "The shortest period of a sequence.");
 ABSL_FLAG(int64_t, max_period, 32, "The longest period.");
 ABSL_FLAG(bool, replacement, false,
@@ -75,7 +75,7 @@ ABSL_FLAG(int64_t, batch, 32, "Sequences per step.");
 ABSL_FLAG(int64_t, steps, 1200, "Steps of the training.");
 ABSL_FLAG(double, rate, 3e-3, "Learning rate of AdamW.");
 ABSL_FLAG(int64_t, warmup, 0, "Steps over which the rate rises.");
-ABSL_FLAG(std::string, rate_decay, "constant",
+ABSL_FLAG(std::string, decay, "constant",
           "How the rate falls afterwards: constant, linear, cosine.");
 ABSL_FLAG(double, beta1, 0.9, "AdamW's memory of the gradient.");
 ABSL_FLAG(double, beta2, 0.98, "AdamW's memory of its square.");
@@ -93,6 +93,12 @@ ABSL_FLAG(bool, controls, true, "Whether to train the one-layer controls.");
 namespace softlookup {
 namespace {
 
+// An error about an option, as one about the flag of that name.
+absl::Status AsFlag(const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat("--", status.message()));
+}
+
 absl::StatusOr<RepeatTrainingOptions> Options() {
   RepeatTrainingOptions options;
   ModelConfig& model = options.model;
@@ -105,7 +111,7 @@ absl::StatusOr<RepeatTrainingOptions> Options() {
            {"head_width", absl::GetFlag(FLAGS_head_width), 1, 256},
            {"mlp_width", absl::GetFlag(FLAGS_mlp_width), 0, 8192},
            {"vocabulary", absl::GetFlag(FLAGS_vocabulary), 2, 4096},
-           {"positions", absl::GetFlag(FLAGS_positions), 9, 1024},
+           {"context", absl::GetFlag(FLAGS_context), 9, 1024},
            {"min_period", absl::GetFlag(FLAGS_min_period), 1, 512},
            {"max_period", absl::GetFlag(FLAGS_max_period), 1, 512},
            {"batch", absl::GetFlag(FLAGS_batch), 1, 1024},
@@ -118,6 +124,13 @@ absl::StatusOr<RepeatTrainingOptions> Options() {
             100000}}) {
     SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob(name, value, low, high));
   }
+  for (const auto& [name, value, low, high] :
+       std::vector<std::tuple<std::string, double, double, double>>{
+           {"rate", absl::GetFlag(FLAGS_rate), 1e-9, 1e3},
+           {"weight_decay", absl::GetFlag(FLAGS_weight_decay), 0, 1e3},
+           {"clip", absl::GetFlag(FLAGS_clip), 0, 1e9}}) {
+    SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob(name, value, low, high));
+  }
   model.layers = absl::GetFlag(FLAGS_layers);
   model.heads = absl::GetFlag(FLAGS_heads);
   model.key_heads = absl::GetFlag(FLAGS_key_heads) == 0
@@ -126,20 +139,23 @@ absl::StatusOr<RepeatTrainingOptions> Options() {
   model.width = absl::GetFlag(FLAGS_width);
   model.head_width = absl::GetFlag(FLAGS_head_width);
   model.mlp_width = absl::GetFlag(FLAGS_mlp_width);
-  SOFTLOOKUP_ASSIGN_OR_RETURN(
-      model.activation, ParseActivation(absl::GetFlag(FLAGS_activation)));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(model.norm,
-                              ParseNorm(absl::GetFlag(FLAGS_norm)));
+  const auto activation = ParseActivation(absl::GetFlag(FLAGS_activation));
+  SOFTLOOKUP_RETURN_IF_ERROR(AsFlag(activation.status()));
+  model.activation = *activation;
+  const auto norm = ParseNorm(absl::GetFlag(FLAGS_norm));
+  SOFTLOOKUP_RETURN_IF_ERROR(AsFlag(norm.status()));
+  model.norm = *norm;
   model.final_norm = model.norm != Norm::kNone;
-  SOFTLOOKUP_ASSIGN_OR_RETURN(model.positions,
-                              ParsePositions(absl::GetFlag(FLAGS_position)));
+  const auto positions = ParsePositions(absl::GetFlag(FLAGS_positions));
+  SOFTLOOKUP_RETURN_IF_ERROR(AsFlag(positions.status()));
+  model.positions = *positions;
   model.biases = absl::GetFlag(FLAGS_biases);
   model.tied = absl::GetFlag(FLAGS_tied);
   model.smeared_keys = absl::GetFlag(FLAGS_smeared_keys);
   model.vocabulary = absl::GetFlag(FLAGS_vocabulary);
-  model.context = absl::GetFlag(FLAGS_positions);
+  model.context = absl::GetFlag(FLAGS_context);
   options.data = {.batch = absl::GetFlag(FLAGS_batch),
-                  .positions = absl::GetFlag(FLAGS_positions),
+                  .positions = absl::GetFlag(FLAGS_context),
                   .vocabulary = absl::GetFlag(FLAGS_vocabulary),
                   .min_period = absl::GetFlag(FLAGS_min_period),
                   .max_period = absl::GetFlag(FLAGS_max_period),
@@ -151,12 +167,13 @@ absl::StatusOr<RepeatTrainingOptions> Options() {
   options.schedule = {.peak = absl::GetFlag(FLAGS_rate),
                       .warmup = absl::GetFlag(FLAGS_warmup),
                       .steps = absl::GetFlag(FLAGS_steps)};
-  SOFTLOOKUP_ASSIGN_OR_RETURN(options.schedule.decay,
-                              ParseDecay(absl::GetFlag(FLAGS_rate_decay)));
+  const auto decay = ParseDecay(absl::GetFlag(FLAGS_decay));
+  SOFTLOOKUP_RETURN_IF_ERROR(AsFlag(decay.status()));
+  options.schedule.decay = *decay;
   options.seed = absl::GetFlag(FLAGS_seed);
   options.curve_interval = absl::GetFlag(FLAGS_curve_interval);
   options.curve_sequences = absl::GetFlag(FLAGS_curve_sequences);
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckRepeatTraining(options));
+  SOFTLOOKUP_RETURN_IF_ERROR(AsFlag(CheckRepeatTraining(options)));
   return options;
 }
 

@@ -44,7 +44,7 @@ absl::StatusOr<TrainingSetup> TrainingSetup::FromFlags(
   const auto set = kernels::ParseInstructionSet(isa);
   if (!set.ok()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--isa: ", set.status().message()));
+        absl::StrCat("--", set.status().message()));
   }
   setup.instruction_set_ = *set;
   setup.files_.interval = absl::GetFlag(FLAGS_checkpoint_interval);
