@@ -20,7 +20,7 @@ class LedgerTest(unittest.TestCase):
         }
         sources = {
             str(path): path.read_text(encoding="utf-8")
-            for folder in ("attention", "base", "experiments")
+            for folder in ("attention", "base", "experiments", "model")
             for suffix in ("cc", "h")
             for path in pathlib.Path(folder).rglob("*." + suffix)
         }
