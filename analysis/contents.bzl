@@ -333,7 +333,7 @@ SECTIONS = [
                     的一层的运算量：投影随长度增长，打分与加权平均随长度的平方增长。""",
             },
             {
-                "name": "induction",
+                "name": "hand_built_circuit",
                 "caption_en": """An induction circuit with weights set by hand
                     reads "{result:multi_head:/induction/sentence/1}
                     {result:multi_head:/induction/sentence/2} …
@@ -356,6 +356,115 @@ SECTIONS = [
                     {result:multi_head:/induction/drawn/sequences}
                     个随机序列，电路全部补全正确；以这些方式中的任何一种破坏后，则很少或
                     完全不能（线段为四个标准误差）。""",
+            },
+        ],
+    },
+    {
+        "experiment": "induction",
+        "title_en": "Induction heads in a trained model",
+        "title_zh": "训练模型中的归纳头",
+        "question_en": """A two-layer model learns to continue repetitions. Which
+            heads does it grow for that, and what happens without them?""",
+        "question_zh": """两层模型学会续写重复。它为此长出了哪些头？去掉它们会
+            怎样？""",
+        "figures": [
+            {
+                "name": "induction_heads",
+                "chapter_figure": "6.7",
+                "caption_en": """The two heads that a trained model continues
+                    repetitions with, found by what their removal costs. (a) On
+                    a sequence that repeats a block of
+                    {result:induction:/example/period} tokens (lines), the
+                    first head looks at the position before, (b) the second at
+                    what followed the token's earlier copies. (c) The loss on
+                    repeats falls within a narrow window (grey); where nothing
+                    can be predicted it rises and recovers. (d) The second
+                    head's score jumps in that window. (e) Without the first
+                    head {result:induction:/found/previous_token/zero/accuracy/value:.0%}
+                    of the repeated tokens are still predicted, without its
+                    neighbour
+                    {result:induction:/found/other_first/zero/accuracy/value:.0%};
+                    the heads of the second layer stand in for each other.
+                    (f) The first head acts through the keys of the second
+                    layer alone (lines: four standard errors over
+                    sequences).""",
+                "caption_zh": """训练后的模型续写重复所用的两个头，依据去掉它们的代价
+                    找到。(a) 在一个重复
+                    {result:induction:/example/period} 个 token
+                    的序列上（细线标出周期），第一个头看前一个位置，(b)
+                    第二个头看该 token 先前各次出现之后的内容。(c)
+                    重复部分的损失在一个狭窄窗口（灰色）内下降；不可预测的部分先升后降。(d)
+                    第二个头的得分在该窗口内跃升。(e) 去掉第一个头后，仍有
+                    {result:induction:/found/previous_token/zero/accuracy/value:.0%}
+                    的重复 token 被预测正确，去掉同层另一个头则为
+                    {result:induction:/found/other_first/zero/accuracy/value:.0%}；第二层的两个头可以互相替代。(f)
+                    第一个头只通过第二层的键起作用（线段为对序列的四个标准误差）。""",
+            },
+            {
+                "name": "induction_circuit",
+                "caption_en": """The circuit in the weights, without running the
+                    model. (a) What attending to a token writes to the logits:
+                    for
+                    {result:induction:/circuits/output/largest_on_diagonal:.0%}
+                    of the tokens the largest raise is its own. (b) How a
+                    token's query likes a key into which the first head has
+                    written a token: again the diagonal. (c) The second layer
+                    reads the first head's write with its keys, more strongly
+                    than random heads would (band: two standard deviations),
+                    and with its queries more weakly. (d) The first head looks
+                    back only where a later position may look for what it
+                    wrote, so its mean over all positions is low.""",
+                "caption_zh": """权重中的电路，无须运行模型。(a) 关注某个 token
+                    会向 logits 写入什么：对
+                    {result:induction:/circuits/output/largest_on_diagonal:.0%}
+                    的 token，提高最多的是它自身。(b) 某个 token
+                    的查询对第一个头写入了某 token 的键有多匹配：同样是对角线。(c)
+                    第二层用键读取第一个头的写入，强于随机头（色带为两个标准差）；用查询则更弱。(d)
+                    第一个头只在后文可能查找的位置回看，所以它对所有位置的平均值不高。""",
+            },
+            {
+                "name": "induction_controls",
+                "caption_en": """What is no induction, and what needs no second
+                    layer. (a) One layer on the same data does not learn to
+                    continue; with keys smeared over two positions it does, and
+                    sooner. (b) A one-layer model that has seen one period only
+                    continues that period by position, and of others only
+                    short ones in part.
+                    (c) Its head has the stripes of an induction head there,
+                    and only there. An attention map alone would not have told
+                    the difference.""",
+                "caption_zh": """什么不是归纳，什么不需要第二层。(a)
+                    单层模型在相同数据上学不会续写；若键涂抹到相邻两个位置则可以，而且更快。(b)
+                    只见过一种周期的单层模型凭位置续写该周期，其他周期中仅能部分续写较短的。(c)
+                    它的头只在该周期呈现归纳头的条纹。仅看注意力图无法分辨。""",
+            },
+        ],
+    },
+    {
+        "experiment": "induction_sweep",
+        "title_en": "Induction over seeds",
+        "title_zh": "不同随机种子下的归纳",
+        "question_en": """How often does a two-layer model form the circuit, and
+            when?""",
+        "question_zh": """两层模型多常形成这一电路？何时形成？""",
+        "figures": [
+            {
+                "name": "induction_seeds",
+                "caption_en": """Models that differ in nothing but the seed:
+                    {result:induction_sweep:/formed/count} of
+                    {result:induction_sweep:/formed/of} form the circuit.
+                    (a) Repeated tokens predicted, as it is, without the
+                    previous-token head, and without the other head of its
+                    layer. Where the model shares the work between both heads
+                    it can do without either. (b) The window in which the model
+                    learns to use its context, and the step at which the
+                    induction score has made half of its rise.""",
+                "caption_zh": """仅随机种子不同的模型：
+                    {result:induction_sweep:/formed/of} 个中有
+                    {result:induction_sweep:/formed/count} 个形成该电路。(a)
+                    预测正确的重复 token：原样、去掉前一 token
+                    头、去掉同层另一个头。若模型由两个头分担这项工作，缺少任何一个都无妨。(b)
+                    模型学会利用上下文的窗口，以及归纳得分升到一半的步数。""",
             },
         ],
     },

@@ -160,4 +160,4 @@ PANELS = (
 )
 
 if __name__ == "__main__":
-    sys.exit(main(__file__, "induction", PANELS))
+    sys.exit(main(__file__, "hand_built_circuit", PANELS))
