@@ -105,6 +105,7 @@ def experiment(name, deps, srcs = None, inputs = [], size = "small", visibility 
         name = name,
         srcs = srcs or [name + ".cc"],
         data = ["//testdata:claims.json"] + inputs,
+        visibility = ["//testdata:__subpackages__"],
         deps = deps + ["//experiments:experiment"],
     )
     _experiment_results(
