@@ -167,9 +167,9 @@ absl::StatusOr<Json> MeasureSteps(uint64_t seed, const MultiHeadSizes& sizes) {
       back.copy.has_value() ? back.copy->size() : 0;
   // Other views of the same transposed, non-contiguous tensor: each head in
   // two halves, and the halves merged again.
-  const bool even = dk % 2 == 0;
+  const bool even = y.dim(3) % 2 == 0;
   result["merge"]["transposed_heads_split_in_halves_as_a_view"] =
-      even && y.SplitAxis(3, {2, dk / 2}).MergeAxes(3, 2).ok() ? 1 : 0;
+      even && y.SplitAxis(3, {2, y.dim(3) / 2}).MergeAxes(3, 2).ok() ? 1 : 0;
 
   // Head i's queries out of its own column block of W_Q.
   double block_difference = 0;
