@@ -18,7 +18,10 @@ from typing import Sequence
 from analysis import files
 
 # Committed name: built name.
-FIGURES = {"soft_lookup.png": "soft_lookup.en.png"}
+FIGURES = {
+    "induction_heads.png": "induction_heads.en.png",
+    "soft_lookup.png": "soft_lookup.en.png",
+}
 UPDATE = "bazel run //analysis:update_docs"
 
 _DIGEST = re.compile(rb"drawn from (sha256:[0-9a-f]{64})")

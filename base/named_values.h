@@ -32,8 +32,8 @@ std::string NameOf(const NamedValues<T>& names, T value) {
 
 // InvalidArgument "WHAT is "TEXT"; allowed: ..." for another name.
 template <typename T>
-absl::StatusOr<T> ParseName(const NamedValues<T>& names,
-                            absl::string_view what, const std::string& text) {
+absl::StatusOr<T> ParseName(const NamedValues<T>& names, absl::string_view what,
+                            const std::string& text) {
   for (const auto& [value, name] : names) {
     if (name == text) return value;
   }

@@ -50,8 +50,7 @@ Json CircuitJson(const Tensor<double>& matrix, int64_t shift, bool causal) {
   Tensor<double> centred = matrix;
   for (int64_t i = 0; i < matrix.dim(0); ++i) {
     const int64_t count = causal ? i + 1 : matrix.dim(1);
-    const double mean =
-        Mean({&matrix(i, 0), static_cast<size_t>(count)});
+    const double mean = Mean({&matrix(i, 0), static_cast<size_t>(count)});
     for (int64_t k = 0; k < matrix.dim(1); ++k) {
       centred(i, k) = k < count ? matrix(i, k) - mean : 0;
     }
@@ -96,9 +95,8 @@ Json MeasureComposition(const ParameterLayout& layout,
   const double mean = Mean(baseline);
   const double deviation = StandardDeviation(baseline);
   Json json;
-  json["baseline"] = {{"draws", draws},
-                      {"mean", mean},
-                      {"standard_deviation", deviation}};
+  json["baseline"] = {
+      {"draws", draws}, {"mean", mean}, {"standard_deviation", deviation}};
   json["pairs"] = Json::array();
   const WeightMatrices matrices(layout, weights);
   for (int64_t from = 0; from < config.layers; ++from) {
@@ -136,13 +134,13 @@ Json MeasureFullCircuits(const ParameterLayout& layout,
   const auto& [layer, head] = pair.induction;
   const Tensor<double> query_key = matrices.QueryKey(layer, head);
   const Tensor<double> query = MatrixProduct(embedding, query_key);
-  const Tensor<double> written = MatrixProduct(
-      embedding, matrices.OutputValue(first_layer, first_head));
+  const Tensor<double> written =
+      MatrixProduct(embedding, matrices.OutputValue(first_layer, first_head));
   Json json;
   const auto output = [&](const HeadName& name) {
     return CircuitJson(
-        MatrixProduct(MatrixProduct(embedding, matrices.OutputValue(
-                                                   name.layer, name.head)),
+        MatrixProduct(MatrixProduct(embedding, matrices.OutputValue(name.layer,
+                                                                    name.head)),
                       matrices.Unembedding()),
         /*shift=*/0, /*causal=*/false);
   };

@@ -56,8 +56,7 @@ Json MeasureComposition(const ParameterLayout& layout,
 // how many standard deviations of its row the diagonal lies above the row's
 // mean, averaged over rows, "matrix"}.
 Json MeasureFullCircuits(const ParameterLayout& layout,
-                         absl::Span<const float> weights,
-                         const HeadPair& pair);
+                         absl::Span<const float> weights, const HeadPair& pair);
 
 }  // namespace softlookup
 

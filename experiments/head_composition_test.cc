@@ -63,7 +63,8 @@ TEST(MeasureComposition, TheBaselineIsWhatRandomFactorsGive) {
 TEST(MeasureFullCircuits, OfTheHandWeightedModelArePerfect) {
   const HandWeightedTransformer hand(8, 18);
   const HeadPair pair = {{0, kPreviousHead}, {1, kInductionHead}};
-  const Json json = MeasureFullCircuits(hand.model.layout(), hand.weights, pair);
+  const Json json =
+      MeasureFullCircuits(hand.model.layout(), hand.weights, pair);
   for (const std::string name : {"output", "match", "position"}) {
     EXPECT_EQ(json[name]["largest_on_diagonal"], 1) << name;
     EXPECT_GT(json[name]["diagonal_deviations"].get<double>(), 0.9) << name;

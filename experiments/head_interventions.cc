@@ -29,8 +29,8 @@ std::vector<double> Differences(const std::vector<double>& a,
 }
 
 // Patches one head's part of hook_q, hook_k or hook_v: [B, T, H, D].
-void PatchHead(const std::string& name, int64_t head,
-               const Tensor<float>& from, Interventions<float>& edits) {
+void PatchHead(const std::string& name, int64_t head, const Tensor<float>& from,
+               Interventions<float>& edits) {
   edits.Add(name, [head, from](const StridedView<float>& to) {
     ForEachElement([](float& x, float y) { x = y; },
                    to.Slice(2, head, head + 1),
@@ -312,8 +312,7 @@ absl::StatusOr<double> ExpansionDifference(const ModelConfig& config,
   const std::vector<double> parameters(weights.begin(), weights.end());
   const int64_t positions = tokens.dim(1);
   const int64_t batch = std::min(sequences, tokens.dim(0));
-  const Tensor<int32_t> first =
-      Copy(tokens.view().Slice(0, 0, batch));
+  const Tensor<int32_t> first = Copy(tokens.view().Slice(0, 0, batch));
   std::set<std::string> points;
   for (int64_t layer = 0; layer < config.layers; ++layer) {
     points.insert(AttentionPoint(layer, "hook_z"));
@@ -341,20 +340,19 @@ absl::StatusOr<double> ExpansionDifference(const ModelConfig& config,
       for (int64_t b = 0; b < batch; ++b) {
         // The head's write, and what later layers make of it.
         const Tensor<double> output = Copy(StridedView<const double>(
-            &z(b, 0, head, 0),
-            {{positions, config.head_width},
-             {config.heads * config.head_width, 1}}));
+            &z(b, 0, head, 0), {{positions, config.head_width},
+                                {config.heads * config.head_width, 1}}));
         Tensor<double> terms =
             MatrixProduct(output, matrices.Head(layer, "W_O", head));
         for (int64_t i = layer + 1; i < config.layers; ++i) {
           Tensor<double> next = terms;
           for (int64_t h = 0; h < config.heads; ++h) {
-            next = Plus(
-                std::move(next),
-                MatrixProduct(
-                    PatternOf(cache.at(AttentionPoint(i, "hook_pattern")), b,
-                              h),
-                    MatrixProduct(terms, matrices.OutputValue(i, h))));
+            next =
+                Plus(std::move(next),
+                     MatrixProduct(
+                         PatternOf(cache.at(AttentionPoint(i, "hook_pattern")),
+                                   b, h),
+                         MatrixProduct(terms, matrices.OutputValue(i, h))));
           }
           terms = std::move(next);
         }
@@ -362,8 +360,7 @@ absl::StatusOr<double> ExpansionDifference(const ModelConfig& config,
         for (int64_t n = 0; n < write.size(); ++n) {
           const int64_t at = b * write.size() + n;
           difference = LargerOrNaN(
-              difference,
-              std::abs(memory.logits[at] - (clean[at] - write[n])));
+              difference, std::abs(memory.logits[at] - (clean[at] - write[n])));
           largest = LargerOrNaN(largest, std::abs(clean[at]));
         }
       }

@@ -32,8 +32,7 @@ double Value(const Json& estimate) { return estimate["value"].get<double>(); }
 
 struct Fixture {
   Fixture() : hand(10, 18), sequences(Sequences()) {
-    auto made =
-        HeadInterventions::Make(hand.model, hand.weights, sequences);
+    auto made = HeadInterventions::Make(hand.model, hand.weights, sequences);
     EXPECT_TRUE(made.ok()) << made.status();
     interventions = std::make_unique<HeadInterventions>(*std::move(made));
     pair = interventions->Choose().value();
@@ -117,9 +116,9 @@ TEST(HeadInterventions, IdealPatternsRecoverTheLoss) {
 
 TEST(HeadInterventions, AFrozenModelIsTheSumOfItsTerms) {
   Fixture fixture;
-  const auto difference = ExpansionDifference(
-      fixture.hand.model.config(), fixture.hand.weights,
-      fixture.sequences.tokens, 2);
+  const auto difference =
+      ExpansionDifference(fixture.hand.model.config(), fixture.hand.weights,
+                          fixture.sequences.tokens, 2);
   ASSERT_TRUE(difference.ok()) << difference.status();
   EXPECT_LT(*difference, 1e-14);
 
@@ -127,9 +126,8 @@ TEST(HeadInterventions, AFrozenModelIsTheSumOfItsTerms) {
   RandomStream stream(2, "head_interventions_test");
   std::vector<float> weights(fixture.hand.weights.size());
   for (float& w : weights) w = 0.2f * static_cast<float>(stream.Gaussian());
-  const auto random =
-      ExpansionDifference(fixture.hand.model.config(), weights,
-                          fixture.sequences.tokens, 2);
+  const auto random = ExpansionDifference(fixture.hand.model.config(), weights,
+                                          fixture.sequences.tokens, 2);
   ASSERT_TRUE(random.ok()) << random.status();
   EXPECT_LT(*random, 1e-13);
 }
@@ -151,12 +149,11 @@ TEST(IdealPatterns, Induction) {
   Tensor<float> own({1, 5, 5});
   for (int64_t i = 0; i < 5; ++i) own(0, i, i) = 0.25f;
   const Tensor<float> pattern = IdealCopies(tokens, 1, own);
-  const std::vector<float> expected = {
-      0.25f, 0,     0, 0,     0,  //
-      0,     0.25f, 0, 0,     0,  //
-      0,     1,     0, 0,     0,  //
-      0,     0,     0, 0.25f, 0,  //
-      0,     0.5f,  0, 0.5f,  0};
+  const std::vector<float> expected = {0.25f, 0,     0, 0,     0,  //
+                                       0,     0.25f, 0, 0,     0,  //
+                                       0,     1,     0, 0,     0,  //
+                                       0,     0,     0, 0.25f, 0,  //
+                                       0,     0.5f,  0, 0.5f,  0};
   EXPECT_EQ(pattern.elements(), expected);
 }
 
@@ -170,10 +167,10 @@ TEST(IdealPatterns, OneTokenOff) {
   const Tensor<int32_t> tokens({1, 5}, {7, 8, 7, 9, 7});
   const Tensor<float> pattern =
       IdealCopies(tokens, 2, Tensor<float>({1, 5, 5}));
-  const std::vector<float> expected = {0, 0, 0, 0,    0,  //
-                                       0, 0, 0, 0,    0,  //
-                                       0, 0, 1, 0,    0,  //
-                                       0, 0, 0, 0,    0,  //
+  const std::vector<float> expected = {0, 0, 0,    0, 0,  //
+                                       0, 0, 0,    0, 0,  //
+                                       0, 0, 1,    0, 0,  //
+                                       0, 0, 0,    0, 0,  //
                                        0, 0, 0.5f, 0, 0.5f};
   EXPECT_EQ(pattern.elements(), expected);
 }

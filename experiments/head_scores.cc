@@ -90,8 +90,8 @@ double EigenvalueCopyingScore(absl::Span<const std::complex<double>> values) {
   for (const std::complex<double>& value : values) {
     sum += value.real();
     // Not std::abs: hypot is the C library's, whose bits differ.
-    moduli += std::sqrt(value.real() * value.real() +
-                        value.imag() * value.imag());
+    moduli +=
+        std::sqrt(value.real() * value.real() + value.imag() * value.imag());
   }
   return moduli == 0 ? 0 : sum / moduli;
 }

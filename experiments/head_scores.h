@@ -48,7 +48,7 @@ double DuplicateTokenScore(const StridedView<const float>& pattern,
 // rescaled from [0, 1] to [-1, 1]. `raised` [T, V] are the logits that
 // attending to position t writes. 0 where no token is raised at all.
 double CopyingScore(const Tensor<double>& raised,
-                          absl::Span<const int32_t> tokens);
+                    absl::Span<const int32_t> tokens);
 
 // sum of l / sum of |l| over the eigenvalues l of the full OV circuit, its real
 // part (Elhage et al. 2021): 1 if every token, and every mix of tokens, raises

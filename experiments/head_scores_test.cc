@@ -121,9 +121,9 @@ TEST(CopyingScore, IsOneForAHeadThatCopies) {
   for (double& x : raised.elements()) x = -x;
   EXPECT_EQ(CopyingScore(raised, tokens), -1);
   // What all logits gain is nothing.
-  EXPECT_EQ(CopyingScore(Tensor<double>({4, 4}, std::vector<double>(16, 2)),
-                         tokens),
-            0);
+  EXPECT_EQ(
+      CopyingScore(Tensor<double>({4, 4}, std::vector<double>(16, 2)), tokens),
+      0);
 }
 
 TEST(CopyingScore, IsTheShareOfTheRaise) {

@@ -5,6 +5,7 @@
 // change; what the heads look like; which of them the loss depends on, and by
 // which path; what their weights say; what ideal patterns in their place do;
 // and one-layer models as controls.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -256,8 +257,7 @@ absl::StatusOr<Json> ExampleJson(const Transformer<float>& model,
   json["period"] = middle;
   json["tokens"] = drawn.tokens.elements();
   for (const auto& [name, head] :
-       {std::pair<std::string, HeadName>{"previous_token",
-                                         pair.previous_token},
+       {std::pair<std::string, HeadName>{"previous_token", pair.previous_token},
         {"induction", pair.induction}}) {
     const Tensor<float>& patterns =
         cache.at(AttentionPoint(head.layer, "hook_pattern"));
@@ -331,7 +331,7 @@ absl::StatusOr<ExperimentRun> Run() {
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       results["period_transfer"],
       PeriodTransfer(model, weights, options.data, options.seed,
-                     absl::GetFlag(FLAGS_sequences)));
+                     std::max<int64_t>(2, sequences.tokens.dim(0) / 4)));
   SOFTLOOKUP_ASSIGN_OR_RETURN(results["example"],
                               ExampleJson(model, weights, options, pair));
   if (absl::GetFlag(FLAGS_controls)) {

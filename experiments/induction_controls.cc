@@ -27,8 +27,7 @@ const TrainedHead& BestMatch(const std::vector<TrainedHead>& heads) {
 
 absl::StatusOr<Json> TrainControl(const std::string& name,
                                   const RepeatTrainingOptions& options,
-                                  const RepeatOptions& published,
-                                  int64_t count,
+                                  const RepeatOptions& published, int64_t count,
                                   const kernels::KernelOptions& run) {
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       const TrainedModel trained,
@@ -44,7 +43,7 @@ absl::StatusOr<Json> TrainControl(const std::string& name,
         const SequenceScores scores,
         EvaluateSequences(model, trained.weights, drawn));
     SOFTLOOKUP_ASSIGN_OR_RETURN(const std::vector<TrainedHead> heads,
-                                MeasureHeads(model, trained.weights, drawn));
+                                MeasurePatterns(model, trained.weights, drawn));
     const TrainedHead& best = BestMatch(heads);
     return Json{
         {"accuracy", EstimateJson(MeanEstimate(scores.accuracy))},
@@ -61,7 +60,7 @@ absl::StatusOr<Json> TrainControl(const std::string& name,
     SOFTLOOKUP_ASSIGN_OR_RETURN(
         json["period_transfer"],
         PeriodTransfer(model, trained.weights, published, options.seed,
-                       count));
+                       std::max<int64_t>(2, count / 2)));
   }
   json["curve"] = CurveJson(trained.curve);
   json["window"] = MeasureWindow(trained.curve);
@@ -84,10 +83,9 @@ absl::StatusOr<Json> MeasureControls(const ControlOptions& options,
     return control;
   };
   Json controls;
-  SOFTLOOKUP_ASSIGN_OR_RETURN(
-      controls["drawn_period"],
-      TrainControl("drawn period", one_layer, published, options.sequences,
-                   run));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(controls["drawn_period"],
+                              TrainControl("drawn period", one_layer, published,
+                                           options.sequences, run));
 
   RepeatTrainingOptions fixed = shorter(2);
   // Not the longest: a block without replacement that fills half of the
@@ -97,22 +95,19 @@ absl::StatusOr<Json> MeasureControls(const ControlOptions& options,
       (published.min_period + published.max_period) / 2;
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       controls["fixed_period"],
-      TrainControl("fixed period", fixed, published, options.sequences,
-                   run));
+      TrainControl("fixed period", fixed, published, options.sequences, run));
 
   RepeatTrainingOptions doubled = shorter(4);
   doubled.doubled = true;
-  SOFTLOOKUP_ASSIGN_OR_RETURN(
-      controls["doubled"],
-      TrainControl("doubled tokens", doubled, published, options.sequences,
-                   run));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(controls["doubled"],
+                              TrainControl("doubled tokens", doubled, published,
+                                           options.sequences, run));
 
   RepeatTrainingOptions smeared = shorter(2);
   smeared.model.smeared_keys = true;
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       controls["smeared_keys"],
-      TrainControl("smeared keys", smeared, published, options.sequences,
-                   run));
+      TrainControl("smeared keys", smeared, published, options.sequences, run));
   return controls;
 }
 
@@ -132,7 +127,7 @@ absl::StatusOr<Json> PeriodTransfer(const Transformer<float>& model,
     SOFTLOOKUP_ASSIGN_OR_RETURN(const SequenceScores scores,
                                 EvaluateSequences(model, weights, drawn));
     SOFTLOOKUP_ASSIGN_OR_RETURN(const std::vector<TrainedHead> heads,
-                                MeasureHeads(model, weights, drawn));
+                                MeasurePatterns(model, weights, drawn));
     transfer.push_back(
         {{"period", period},
          {"accuracy", EstimateJson(MeanEstimate(scores.accuracy))},

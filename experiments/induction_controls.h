@@ -31,11 +31,11 @@ struct ControlOptions {
 //   "doubled"       on doubled tokens, for a quarter of the steps: copies
 //   "smeared_keys"  on the same data, but each key head mixes a key with the
 //                   one before it, for half of the steps: one layer is enough
-// Each has "steps", "curve", its "window" (phase_change.h) and, from other sequences of the kind that it
-// learned from, "accuracy", "repeat_loss", "first_loss", "prefix_matching" (of
-// the head with the highest) and its "previous_token". Those of repeats have
-// "period_transfer" and, on the published distribution of periods,
-// "drawn": {"accuracy", "prefix_matching"}.
+// Each has "steps", "curve", its "window" (phase_change.h) and, from other
+// sequences of the kind that it learned from, "accuracy", "repeat_loss",
+// "first_loss", "prefix_matching" (of the head with the highest) and its
+// "previous_token". Those of repeats have "period_transfer" and, on the
+// published distribution of periods, "drawn": {"accuracy", "prefix_matching"}.
 absl::StatusOr<Json> MeasureControls(const ControlOptions& options,
                                      const kernels::KernelOptions& run);
 

@@ -66,26 +66,23 @@ void PrintCurve(const Json& results) {
   const Json& curve = results["curve"];
   const Json& change = results["phase_change"];
   const Json& chosen = results["chosen"];
-  const auto score = [](const Json& point, const Json& head,
-                        const char* name) {
+  const auto score = [](const Json& point, const Json& head, const char* name) {
     return Fixed(Number(point["heads"][head["layer"].get<size_t>()]
                              [head["head"].get<size_t>()][name]),
                  2);
   };
   Table table({"step", "loss, first part", "loss, repeats", "accuracy",
-               "in-context score", "previous-token score",
-               "induction score"});
+               "in-context score", "previous-token score", "induction score"});
   for (size_t i = 0; i < curve.size(); ++i) {
     if (!Shown(curve, i, change)) continue;
     const Json& point = curve[i];
-    table.AddRow(
-        {absl::StrCat(point["step"].get<int64_t>()),
-         Fixed(Number(point["first_loss"]), 3),
-         Fixed(Number(point["repeat_loss"]), 3),
-         Fixed(Number(point["accuracy"]), 3),
-         Fixed(Number(point["in_context"]), 2),
-         score(point, chosen["previous_token"], "previous_token"),
-         score(point, chosen["induction"], "prefix_matching")});
+    table.AddRow({absl::StrCat(point["step"].get<int64_t>()),
+                  Fixed(Number(point["first_loss"]), 3),
+                  Fixed(Number(point["repeat_loss"]), 3),
+                  Fixed(Number(point["accuracy"]), 3),
+                  Fixed(Number(point["in_context"]), 2),
+                  score(point, chosen["previous_token"], "previous_token"),
+                  score(point, chosen["induction"], "prefix_matching")});
   }
   PrintTable(
       "Learning. Losses in nats per token; the first part of a sequence cannot "
@@ -119,8 +116,10 @@ void PrintCurve(const Json& results) {
 }
 
 void PrintHeads(const Json& results) {
-  Table table({"head", "to the token before", "induction", "to copies of the "
-               "token", "copying", "copying, by eigenvalues"});
+  Table table({"head", "to the token before", "induction",
+               "to copies of the "
+               "token",
+               "copying", "copying, by eigenvalues"});
   for (const Json& head : results["heads"]) {
     table.AddRow({HeadText(head), WithError(head["previous_token"]),
                   WithError(head["prefix_matching"]),
@@ -161,8 +160,8 @@ void PrintInterventions(const Json& results) {
     }
   }
   for (const Json& layer : results["layers"]) {
-    AddEffect(absl::StrCat("all heads of layer ",
-                           layer["layer"].get<int64_t>(), ", zero"),
+    AddEffect(absl::StrCat("all heads of layer ", layer["layer"].get<int64_t>(),
+                           ", zero"),
               layer, table);
   }
   PrintTable("What the heads are for (nats per token):", table);
@@ -176,7 +175,8 @@ void PrintInterventions(const Json& results) {
                "loss added", "induction score"});
   for (const auto& [name, text] :
        std::vector<std::pair<std::string, std::string>>{
-           {"key", "the keys"}, {"query", "the queries"},
+           {"key", "the keys"},
+           {"query", "the queries"},
            {"value", "the values"}}) {
     const Json& path = results["paths"][name];
     paths.AddRow({text, WithError(path["accuracy"]),
@@ -219,20 +219,21 @@ void PrintWeights(const Json& results) {
                   cell("key"), cell("value")});
   }
   PrintTable(
-      absl::StrCat("Composition scores (in brackets: standard deviations above "
-                   "random heads, which have ",
-                   Fixed(Number(composition["baseline"]["mean"]), 3), " ± ",
-                   Fixed(Number(composition["baseline"]["standard_deviation"]),
-                         3),
-                   "):"),
+      absl::StrCat(
+          "Composition scores (in brackets: standard deviations above "
+          "random heads, which have ",
+          Fixed(Number(composition["baseline"]["mean"]), 3), " ± ",
+          Fixed(Number(composition["baseline"]["standard_deviation"]), 3),
+          "):"),
       table);
   Table circuits({"circuit", "rows with their largest element there",
                   "standard deviations above the row's mean"});
   for (const auto& [name, text] :
        std::vector<std::pair<std::string, std::string>>{
            {"output", "induction head: a token attended to raises itself"},
-           {"match", "induction head: finds its token by the first head's "
-                     "write"},
+           {"match",
+            "induction head: finds its token by the first head's "
+            "write"},
            {"direct", "the same without the first head's write"},
            {"position", "previous-token head: the position before"}}) {
     if (!results["circuits"].contains(name)) continue;
@@ -281,11 +282,11 @@ void PrintControls(const Json& results) {
            {"smeared_keys", "keys smeared with the one before"}}) {
     const Json& control = results["controls"][name];
     const bool drawn = control.contains("drawn");
-    table.AddRow(
-        {text, absl::StrCat(control["steps"].get<int64_t>()),
-         WithError(control["accuracy"]), WithError(control["prefix_matching"]),
-         drawn ? WithError(control["drawn"]["accuracy"]) : "",
-         drawn ? WithError(control["drawn"]["prefix_matching"]) : ""});
+    table.AddRow({text, absl::StrCat(control["steps"].get<int64_t>()),
+                  WithError(control["accuracy"]),
+                  WithError(control["prefix_matching"]),
+                  drawn ? WithError(control["drawn"]["accuracy"]) : "",
+                  drawn ? WithError(control["drawn"]["prefix_matching"]) : ""});
   }
   PrintTable("Controls:", table);
 }

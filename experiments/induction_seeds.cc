@@ -133,10 +133,9 @@ absl::Status CheckAlike(const std::vector<Json>& runs) {
   Json first;
   for (const Json& run : runs) {
     if (run.at("experiment") != "induction") {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a run is of the experiment ",
-                       run.at("experiment").dump(),
-                       "; allowed: \"induction\""));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a run is of the experiment ", run.at("experiment").dump(),
+          "; allowed: \"induction\""));
     }
     Json parameters = run.at("parameters");
     const auto seed = parameters.at("seed").get<uint64_t>();
@@ -171,15 +170,15 @@ Json ShareJson(int64_t count, int64_t of) {
   return {{"count", count},
           {"of", of},
           {"share", share},
-          {"interval", {std::max(0.0, middle - half),
-                        std::min(1.0, middle + half)}}};
+          {"interval",
+           {std::max(0.0, middle - half), std::min(1.0, middle + half)}}};
 }
 
 absl::StatusOr<Json> SummarizeRuns(const std::vector<Json>& runs,
                                    const CircuitCriterion& criterion) {
   if (runs.size() < 2) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "there are ", runs.size(), " runs; allowed: 2 or more"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("there are ", runs.size(), " runs; allowed: 2 or more"));
   }
   try {
     SOFTLOOKUP_RETURN_IF_ERROR(CheckAlike(runs));
@@ -193,16 +192,16 @@ absl::StatusOr<Json> SummarizeRuns(const std::vector<Json>& runs,
     for (const Json& run : runs) {
       const Json& results = run.at("results");
       const Numbers numbers = Extract(results);
-      const bool has = numbers.at("accuracy") >= criterion.accuracy &&
-                       numbers.at("without_previous_token") <=
-                           criterion.without_head &&
-                       numbers.at("without_other") >= criterion.without_other;
+      const bool has =
+          numbers.at("accuracy") >= criterion.accuracy &&
+          numbers.at("without_previous_token") <= criterion.without_head &&
+          numbers.at("without_other") >= criterion.without_other;
       formed += has ? 1 : 0;
       // The same criterion with the two heads of the layer exchanged.
-      other_way += numbers.at("accuracy") >= criterion.accuracy &&
-                   numbers.at("without_other") <= criterion.without_head &&
-                   numbers.at("without_previous_token") >=
-                       criterion.without_other;
+      other_way +=
+          numbers.at("accuracy") >= criterion.accuracy &&
+          numbers.at("without_other") <= criterion.without_head &&
+          numbers.at("without_previous_token") >= criterion.without_other;
       windows += numbers.count("phase_half") > 0 ? 1 : 0;
       bumps += results.at("phase_change").at("bump").at("found").get<bool>();
       Json entry;
@@ -230,9 +229,9 @@ absl::StatusOr<Json> SummarizeRuns(const std::vector<Json>& runs,
     }
     return json;
   } catch (const Json::exception& error) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a run is no results file of the induction experiment: ",
-        error.what()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a run is no results file of the induction experiment: ",
+                     error.what()));
   }
 }
 

@@ -19,9 +19,9 @@ namespace softlookup {
 // When a model has formed the circuit: it continues repeats, it cannot without
 // its previous-token head, and it can without any other head of that layer.
 struct CircuitCriterion {
-  double accuracy = 0.9;        // at least, as it is
-  double without_head = 0.5;    // at most, without the previous-token head
-  double without_other = 0.9;   // at least, without any other of its layer
+  double accuracy = 0.9;       // at least, as it is
+  double without_head = 0.5;   // at most, without the previous-token head
+  double without_other = 0.9;  // at least, without any other of its layer
 };
 
 // A share k of n with the 95 % interval of Wilson (1927):
@@ -29,11 +29,12 @@ struct CircuitCriterion {
 Json ShareJson(int64_t count, int64_t of);
 
 // `runs` are results files of the induction experiment. {"runs": [{"seed",
-// "accuracy", "formed", ...}], "formed": share, "formed_with_other": share of those
-// that meet the criterion with the roles of the layer's heads exchanged, and
-// estimates over the runs of what they have in common}. InvalidArgument for fewer than two runs, a file of
-// another experiment or without an expected member, runs that differ in
-// anything but the seed and the controls, and a seed that comes twice.
+// "accuracy", "formed", ...}], "formed": share, "formed_with_other": share of
+// those that meet the criterion with the roles of the layer's heads exchanged,
+// and estimates over the runs of what they have in common}. InvalidArgument for
+// fewer than two runs, a file of another experiment or without an expected
+// member, runs that differ in anything but the seed and the controls, and a
+// seed that comes twice.
 absl::StatusOr<Json> SummarizeRuns(const std::vector<Json>& runs,
                                    const CircuitCriterion& criterion = {});
 

@@ -48,15 +48,14 @@ Json OneRun(int64_t seed, double accuracy, double without, double other) {
                       {"query", effect(0.98, 0)},
                       {"value", effect(0.98, 0)}};
   results["heads"] = {look(0, 0), look(0, 1), look(1, 0), look(1, 1)};
-  results["composition"]["pairs"] = Json::array(
-      {{{"from", {{"layer", 0}, {"head", 1}}},
-        {"to", {{"layer", 1}, {"head", 0}}},
-        {"key_deviations", 9.0},
-        {"query_deviations", -1.0},
-        {"value_deviations", -2.0}}});
+  results["composition"]["pairs"] =
+      Json::array({{{"from", {{"layer", 0}, {"head", 1}}},
+                    {"to", {{"layer", 1}, {"head", 0}}},
+                    {"key_deviations", 9.0},
+                    {"query_deviations", -1.0},
+                    {"value_deviations", -2.0}}});
   const Json ideal = {{"recovered", 0.9}, {"recovered_off", 0.1}};
-  results["ideal_patterns"] = {{"previous_token", ideal},
-                               {"induction", ideal}};
+  results["ideal_patterns"] = {{"previous_token", ideal}, {"induction", ideal}};
   results["phase_change"] = {{"found", true},
                              {"begin", 400},
                              {"end", 500},
@@ -66,9 +65,10 @@ Json OneRun(int64_t seed, double accuracy, double without, double other) {
                              {"previous_token_half", 550},
                              {"bump", {{"found", false}}}};
   results["curve"] = Json::array({{{"step", 0}}, {{"step", 1000}}});
-  return {{"experiment", "induction"},
-          {"parameters", {{"seed", seed}, {"controls", false}, {"steps", 1000}}},
-          {"results", results}};
+  return {
+      {"experiment", "induction"},
+      {"parameters", {{"seed", seed}, {"controls", false}, {"steps", 1000}}},
+      {"results", results}};
 }
 
 TEST(ShareJson, HasWilsonsInterval) {

@@ -106,14 +106,43 @@ void Print(const ExperimentRun& run) {
       table.ToString().c_str());
 
   Table means({"over the seeds", "mean", "lowest", "highest"});
-  for (const auto& [name, estimate] : results["over_runs"].items()) {
-    means.AddRow({name,
+  for (const auto& [name, text] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"repeat_loss", "loss on repeats (nats per token)"},
+           {"in_context", "in-context score (nats)"},
+           {"previous_token_loss_increase",
+            "loss added without the previous-token head"},
+           {"other_loss_increase", "... without another head of its layer"},
+           {"induction_loss_increase", "... without the induction head"},
+           {"key_path_loss_increase",
+            "... with the previous-token head cut from the keys"},
+           {"query_path_loss_increase", "... from the queries"},
+           {"value_path_loss_increase", "... from the values"},
+           {"without_previous_token_patterns_kept",
+            "accuracy without the previous-token head, patterns kept"},
+           {"previous_token_score", "score of the previous-token head"},
+           {"induction_score", "score of the induction head"},
+           {"induction_eigenvalue_copying",
+            "copying of the induction head, by eigenvalues"},
+           {"key_composition_deviations",
+            "key composition, standard deviations above random"},
+           {"query_composition_deviations", "query composition"},
+           {"value_composition_deviations", "value composition"},
+           {"ideal_previous_token_recovered",
+            "loss recovered by an ideal previous-token pattern"},
+           {"ideal_induction_recovered", "... by an ideal induction pattern"},
+           {"phase_half", "step of half of the in-context score's fall"},
+           {"induction_half", "step of half of the induction score's rise"},
+           {"phase_share", "window as a share of the training"}}) {
+    if (!results["over_runs"].contains(name)) continue;
+    const Json& estimate = results["over_runs"][name];
+    means.AddRow({text,
                   absl::StrCat(Number(estimate["value"], 3), " ± ",
                                Number(estimate["standard_error"], 3)),
                   Number(estimate["lowest"], 3),
                   Number(estimate["highest"], 3)});
   }
-  std::printf("%s\n", means.ToString().c_str());
+  std::printf("Means ± one standard error:\n%s\n", means.ToString().c_str());
   for (const auto& [name, text] :
        std::vector<std::pair<std::string, std::string>>{
            {"formed", "formed the circuit"},
@@ -121,8 +150,8 @@ void Print(const ExperimentRun& run) {
            {"loss_bumps", "had a bump in the loss at all positions"}}) {
     const Json& share = results[name];
     std::printf("%d of %d models %s (95 %% interval %s to %s).\n",
-                share["count"].get<int>(), share["of"].get<int>(),
-                text.c_str(), Number(share["interval"][0], 2).c_str(),
+                share["count"].get<int>(), share["of"].get<int>(), text.c_str(),
+                Number(share["interval"][0], 2).c_str(),
                 Number(share["interval"][1], 2).c_str());
   }
 }

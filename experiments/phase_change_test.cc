@@ -40,10 +40,10 @@ std::vector<CurvePoint> Curve(const std::vector<double>& in_context,
 const HeadPair kPair = {{0, 0}, {1, 0}};
 
 TEST(MeasurePhaseChange, FindsTheWindow) {
-  const Json found = MeasurePhaseChange(
-      Curve({0, 0, -0.1, -0.15, -0.5, -0.9, -1, -1, -1, -1},
-            {4, 4, 4, 4, 3, 2, 1, 1, 1, 1}),
-      kPair);
+  const Json found =
+      MeasurePhaseChange(Curve({0, 0, -0.1, -0.15, -0.5, -0.9, -1, -1, -1, -1},
+                               {4, 4, 4, 4, 3, 2, 1, 1, 1, 1}),
+                         kPair);
   EXPECT_TRUE(found["found"].get<bool>());
   // A fifth of the way is done from point 4 on, four fifths from point 5 on.
   EXPECT_EQ(found["begin"], 30);
@@ -68,25 +68,21 @@ TEST(MeasurePhaseChange, FindsNoWindowInAFlatScore) {
 TEST(MeasurePhaseChange, FindsABumpBeforeTheEndOfTheWindowOnly) {
   const std::vector<double> in_context = {0,    0,  0,  0,  -0.5,
                                           -0.9, -1, -1, -1, -1};
-  const Json bump =
-      MeasurePhaseChange(
-          Curve(in_context, {4, 3.5, 3.6, 3.8, 3.7, 2, 1, 1, 1, 1}), kPair)
-          ["bump"];
+  const Json bump = MeasurePhaseChange(
+      Curve(in_context, {4, 3.5, 3.6, 3.8, 3.7, 2, 1, 1, 1, 1}), kPair)["bump"];
   EXPECT_TRUE(bump["found"].get<bool>());
   EXPECT_EQ(bump["from"], 10);
   EXPECT_EQ(bump["to"], 30);
   EXPECT_NEAR(bump["rise"]["value"].get<double>(), 0.3, 1e-12);
   // After the window a rise is another matter.
-  const Json later =
-      MeasurePhaseChange(Curve(in_context, {4, 4, 4, 4, 3, 2, 1, 1, 2, 1}),
-                         kPair)["bump"];
+  const Json later = MeasurePhaseChange(
+      Curve(in_context, {4, 4, 4, 4, 3, 2, 1, 1, 2, 1}), kPair)["bump"];
   EXPECT_FALSE(later["found"].get<bool>());
 }
 
 // A rise that the sequences do not agree on is none.
 TEST(MeasurePhaseChange, ARiseWithinTheErrorIsNoBump) {
-  std::vector<CurvePoint> curve = Curve({0, 0, 0, -0.5, -1},
-                                        {4, 4, 4, 3, 2});
+  std::vector<CurvePoint> curve = Curve({0, 0, 0, -0.5, -1}, {4, 4, 4, 3, 2});
   curve[1].loss = {1, 7, 2, 6.4};  // mean 4.1, against 4
   const Json bump = MeasurePhaseChange(curve, kPair)["bump"];
   EXPECT_FALSE(bump["found"].get<bool>());

@@ -207,8 +207,8 @@ class Run {
                   absl::StrCat(files_.checkpoint, ": its parameters")));
     if (there != parameters_) {
       return absl::InvalidArgumentError(
-          absl::StrCat(files_.checkpoint, ": another run's: ",
-                       Difference(there, parameters_)));
+          absl::StrCat(files_.checkpoint,
+                       ": another run's: ", Difference(there, parameters_)));
     }
     const auto stream = saved.streams.find(kDataStream);
     if (stream == saved.streams.end() ||
@@ -317,10 +317,9 @@ absl::Status CheckRepeatTraining(const RepeatTrainingOptions& options) {
     }
   }
   if (options.data.positions > options.model.context) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("positions is ", options.data.positions,
-                     "; allowed: up to the model's context of ",
-                     options.model.context));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "positions is ", options.data.positions,
+        "; allowed: up to the model's context of ", options.model.context));
   }
   if (options.data.positions <= kEdge) {
     return absl::InvalidArgumentError(
@@ -328,9 +327,9 @@ absl::Status CheckRepeatTraining(const RepeatTrainingOptions& options) {
                      "; allowed: ", kEdge + 1, " or more"));
   }
   if (options.data.vocabulary != options.model.vocabulary) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "vocabulary is ", options.data.vocabulary,
-        "; allowed: the model's, ", options.model.vocabulary));
+    return absl::InvalidArgumentError(
+        absl::StrCat("vocabulary is ", options.data.vocabulary,
+                     "; allowed: the model's, ", options.model.vocabulary));
   }
   return absl::OkStatus();
 }

@@ -34,8 +34,8 @@ RepeatTrainingOptions Small() {
                   .vocabulary = 12,
                   .min_period = 3,
                   .max_period = 8};
-  options.schedule = {.peak = 1e-2, .warmup = 5, .steps = 30,
-                      .decay = Decay::kCosine};
+  options.schedule = {
+      .peak = 1e-2, .warmup = 5, .steps = 30, .decay = Decay::kCosine};
   options.curve_interval = 7;
   options.curve_sequences = 6;
   return options;
@@ -97,8 +97,8 @@ TEST(TrainOnRepeats, ResumesAtTheEnd) {
   EXPECT_EQ(resumed->steps, 0);
 }
 
-// Asked to stop, over and over: each run finishes a step, saves, says where, and
-// the next goes on from there.
+// Asked to stop, over and over: each run finishes a step, saves, says where,
+// and the next goes on from there.
 TEST(TrainOnRepeats, StopsWhenAskedAndGoesOn) {
   const auto expected = TrainOnRepeats(Small(), {}, {});
   ASSERT_TRUE(expected.ok()) << expected.status();
@@ -158,8 +158,8 @@ TEST(TrainOnRepeats, ACheckpointThatIsNoneIsRefused) {
   ASSERT_TRUE(TrainOnRepeats(Small(), {}, files).ok());
   const std::string good = ReadFile(path).value();
   files.resume = true;
-  for (const size_t size : {size_t{0}, size_t{7}, good.size() / 2,
-                            good.size() - 1}) {
+  for (const size_t size :
+       {size_t{0}, size_t{7}, good.size() / 2, good.size() - 1}) {
     ASSERT_TRUE(WriteFileAtomically(path, good.substr(0, size)).ok());
     const auto trained = TrainOnRepeats(Small(), {}, files);
     EXPECT_EQ(trained.status().code(), absl::StatusCode::kInvalidArgument);

@@ -37,6 +37,12 @@ absl::StatusOr<std::vector<TrainedHead>> MeasureHeads(
     const Transformer<float>& model, absl::Span<const float> weights,
     const RepeatedSequences& sequences);
 
+// Where the heads read, and nothing of what they write: the scores of patterns
+// alone, in a fraction of the time.
+absl::StatusOr<std::vector<TrainedHead>> MeasurePatterns(
+    const Transformer<float>& model, absl::Span<const float> weights,
+    const RepeatedSequences& sequences);
+
 }  // namespace softlookup
 
 #endif  // SOFTLOOKUP_EXPERIMENTS_TRAINED_HEADS_H_

@@ -39,6 +39,15 @@ TEST(MeasureHeads, ScoresHandWeightedHeadsAsWhatTheyAre) {
     EXPECT_NEAR(head.eigenvalue_copying, induction ? 1 : 0, 1e-6);
     EXPECT_EQ(head.prefix_matching.size(), 6);
   }
+  // The patterns alone give the same, and say nothing of what is written.
+  const auto patterns = MeasurePatterns(hand.model, hand.weights, Sequences());
+  ASSERT_TRUE(patterns.ok()) << patterns.status();
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ((*patterns)[i].prefix_matching, (*heads)[i].prefix_matching);
+    EXPECT_EQ((*patterns)[i].previous_by_position,
+              (*heads)[i].previous_by_position);
+    EXPECT_TRUE((*patterns)[i].copying.empty());
+  }
   // By position: 1 everywhere.
   const TrainedHead& previous = (*heads)[kPreviousHead];
   ASSERT_EQ(previous.previous_by_position.size(), 17);

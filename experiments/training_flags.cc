@@ -1,5 +1,9 @@
 #include "experiments/training_flags.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <cstdint>
 #include <cstdio>
 #include <utility>
@@ -30,15 +34,28 @@ ABSL_FLAG(std::string, save_model, "",
           "names and shapes.");
 
 namespace softlookup {
+namespace {
+
+// Activations come and go by the megabyte; asking the system for them anew each
+// time costs as much as filling them.
+void KeepMemory() {
+#ifdef __GLIBC__
+  constexpr int kBytes = 1 << 28;
+  mallopt(M_MMAP_THRESHOLD, kBytes);
+  mallopt(M_TRIM_THRESHOLD, kBytes);
+#endif
+}
+
+}  // namespace
 
 absl::StatusOr<TrainingSetup> TrainingSetup::FromFlags(
     const std::string& experiment) {
   int64_t threads = absl::GetFlag(FLAGS_threads);
   SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("threads", threads, 0, kMaxThreads));
   if (threads == 0) threads = AvailableProcessors();
-  SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("checkpoint_interval",
-                absl::GetFlag(FLAGS_checkpoint_interval), 1, 1000000));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("checkpoint_interval",
+                                       absl::GetFlag(FLAGS_checkpoint_interval),
+                                       1, 1000000));
   TrainingSetup setup;
   const std::string isa = absl::GetFlag(FLAGS_isa);
   const auto set = kernels::ParseInstructionSet(isa);
@@ -63,6 +80,7 @@ absl::StatusOr<TrainingSetup> TrainingSetup::FromFlags(
           "--save_model and --checkpoint are both ", setup.model_path_));
     }
   }
+  KeepMemory();
   setup.pool_ = std::make_unique<ThreadPool>(static_cast<int>(threads));
   return setup;
 }

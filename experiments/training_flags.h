@@ -41,8 +41,7 @@ class TrainingSetup {
  private:
   TrainingSetup() = default;
 
-  kernels::InstructionSet instruction_set_ =
-      kernels::InstructionSet::kPortable;
+  kernels::InstructionSet instruction_set_ = kernels::InstructionSet::kPortable;
   std::unique_ptr<ThreadPool> pool_;
   TrainingFiles files_;
   std::string model_path_;

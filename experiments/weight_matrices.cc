@@ -24,9 +24,7 @@ Tensor<double> WeightMatrices::Matrix(const std::string& name) const {
   return ToDouble(layout_.View(*tensor, weights_.data()));
 }
 
-Tensor<double> WeightMatrices::Embedding() const {
-  return Matrix("embed.W_E");
-}
+Tensor<double> WeightMatrices::Embedding() const { return Matrix("embed.W_E"); }
 
 Tensor<double> WeightMatrices::Unembedding() const {
   return layout_.config().tied ? Transposed(Embedding())
@@ -41,12 +39,11 @@ Tensor<double> WeightMatrices::Head(int64_t layer, const std::string& name,
                                     int64_t head) const {
   const ParameterTensor* tensor = layout_.Find(AttentionPoint(layer, name));
   SOFTLOOKUP_CHECK(tensor != nullptr, "a parameter that the model has");
-  const StridedView<const float> heads =
-      layout_.View(*tensor, weights_.data());
+  const StridedView<const float> heads = layout_.View(*tensor, weights_.data());
   const int64_t index = head * heads.dim(0) / layout_.config().heads;
-  return ToDouble({&heads(index, 0, 0),
-                   {{heads.dim(1), heads.dim(2)},
-                    {heads.stride(1), heads.stride(2)}}});
+  return ToDouble(
+      {&heads(index, 0, 0),
+       {{heads.dim(1), heads.dim(2)}, {heads.stride(1), heads.stride(2)}}});
 }
 
 Tensor<double> WeightMatrices::QueryKey(int64_t layer, int64_t head) const {

@@ -19,8 +19,9 @@ void Assign(T& to, const T& from) {
 template <typename T>
 StridedView<T> OneHead(const StridedView<T>& z, int64_t head) {
   const Shape& strides = z.layout().strides;
-  return {z.data() + head * strides[2],
-          {{z.dim(0), z.dim(1), z.dim(3)}, {strides[0], strides[1], strides[3]}}};
+  return {
+      z.data() + head * strides[2],
+      {{z.dim(0), z.dim(1), z.dim(3)}, {strides[0], strides[1], strides[3]}}};
 }
 
 // One head of hook_pattern, [B, T, T].
@@ -40,9 +41,9 @@ template <typename T>
 void ReplaceHead(int64_t layer, int64_t head, Tensor<T> output,
                  Interventions<T>& edits) {
   edits.Add(AttentionPoint(layer, "hook_z"),
-             [head, output = std::move(output)](const StridedView<T>& z) {
-               Put(output, OneHead(z, head));
-             });
+            [head, output = std::move(output)](const StridedView<T>& z) {
+              Put(output, OneHead(z, head));
+            });
 }
 
 }  // namespace
@@ -70,11 +71,11 @@ void MeanHead(int64_t layer, int64_t head, const Tensor<T>& z,
     }
   }
   edits.Add(AttentionPoint(layer, "hook_z"),
-             [head, mean = std::move(mean)](const StridedView<T>& whole) {
-               for (int64_t b = 0; b < whole.dim(0); ++b) {
-                 Put(mean, OneHead(whole.Slice(0, b, b + 1), head));
-               }
-             });
+            [head, mean = std::move(mean)](const StridedView<T>& whole) {
+              for (int64_t b = 0; b < whole.dim(0); ++b) {
+                Put(mean, OneHead(whole.Slice(0, b, b + 1), head));
+              }
+            });
 }
 
 template <typename T>
@@ -101,9 +102,9 @@ template <typename T>
 void SubstitutePattern(int64_t layer, int64_t head, const Tensor<T>& pattern,
                        Interventions<T>& edits) {
   edits.Add(AttentionPoint(layer, "hook_pattern"),
-             [head, pattern](const StridedView<T>& whole) {
-               Put(pattern, OneHeadPattern(whole, head));
-             });
+            [head, pattern](const StridedView<T>& whole) {
+              Put(pattern, OneHeadPattern(whole, head));
+            });
 }
 
 template <typename T>
@@ -114,16 +115,16 @@ void PatchActivation(const std::string& name, const Tensor<T>& activation,
   });
 }
 
-#define SOFTLOOKUP_INSTANTIATE(T)                                             \
-  template void ZeroHead(int64_t, int64_t, Interventions<T>&);                \
-  template void MeanHead(int64_t, int64_t, const Tensor<T>&,                  \
-                         Interventions<T>&);                                  \
-  template void ResampleHead(int64_t, int64_t, const Tensor<T>&,              \
-                             Interventions<T>&);                              \
-  template void FreezePattern(int64_t, const Tensor<T>&, Interventions<T>&);  \
-  template void SubstitutePattern(int64_t, int64_t, const Tensor<T>&,         \
-                                  Interventions<T>&);                         \
-  template void PatchActivation(const std::string&, const Tensor<T>&,         \
+#define SOFTLOOKUP_INSTANTIATE(T)                                            \
+  template void ZeroHead(int64_t, int64_t, Interventions<T>&);               \
+  template void MeanHead(int64_t, int64_t, const Tensor<T>&,                 \
+                         Interventions<T>&);                                 \
+  template void ResampleHead(int64_t, int64_t, const Tensor<T>&,             \
+                             Interventions<T>&);                             \
+  template void FreezePattern(int64_t, const Tensor<T>&, Interventions<T>&); \
+  template void SubstitutePattern(int64_t, int64_t, const Tensor<T>&,        \
+                                  Interventions<T>&);                        \
+  template void PatchActivation(const std::string&, const Tensor<T>&,        \
                                 Interventions<T>&)
 SOFTLOOKUP_INSTANTIATE(float);
 SOFTLOOKUP_INSTANTIATE(double);

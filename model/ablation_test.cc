@@ -95,12 +95,10 @@ TEST(Ablation, ReplacesOneHeadsOutput) {
 
   Interventions<double> mean;
   MeanHead(1, 1, clean, mean);
-  ExpectHeadOne(clean, fixture.Read(kZ, mean),
-                [&](int64_t, int64_t t, int64_t k) {
-                  return (clean(0, t, 1, k) + clean(1, t, 1, k) +
-                          clean(2, t, 1, k)) /
-                         3;
-                });
+  ExpectHeadOne(
+      clean, fixture.Read(kZ, mean), [&](int64_t, int64_t t, int64_t k) {
+        return (clean(0, t, 1, k) + clean(1, t, 1, k) + clean(2, t, 1, k)) / 3;
+      });
 
   Interventions<double> resample;
   ResampleHead(1, 1, clean, resample);

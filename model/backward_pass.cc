@@ -86,8 +86,7 @@ void BackwardPass<T>::PositionWise(const LayerOffsets& at,
     }
   });
   // pre = norm(x) W_in + b_in
-  const Tensor<T>& input =
-      at.norm2 < 0 ? layer.resid_mid : layer.norm2.output;
+  const Tensor<T>& input = at.norm2 < 0 ? layer.resid_mid : layer.norm2.output;
   engine.Multiply(input.view().Transpose(0, 1), std::as_const(d_mlp).view(),
                   AsMatrix(gradient_ + at.mlp_in, d, m));
   if (config.biases) {
@@ -150,8 +149,7 @@ void BackwardPass<T>::Attention(const LayerOffsets& at,
   if (config.positions == Positions::kRotary) RotateHeads(true, d_qkv);
   if (config.smeared_keys) Smear(at.smear, layer);
   // qkv = norm(x) W_QKV + b_QKV
-  const Tensor<T>& input =
-      at.norm1 < 0 ? layer.resid_pre : layer.norm1.output;
+  const Tensor<T>& input = at.norm1 < 0 ? layer.resid_pre : layer.norm1.output;
   engine.Multiply(input.view().Transpose(0, 1), std::as_const(d_qkv).view(),
                   AsMatrix(gradient_ + at.qkv, d, qkv_width));
   if (config.biases) AddColumnSums<T>(d_qkv.view(), gradient_ + at.qkv_bias);

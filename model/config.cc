@@ -27,9 +27,9 @@ const NamedValues<Norm>& Norms() {
 const NamedValues<Positions>& AllPositions() {
   static const auto& names =
       *new NamedValues<Positions>{{Positions::kNone, "none"},
-                            {Positions::kLearned, "learned"},
-                            {Positions::kRotary, "rotary"},
-                            {Positions::kAlibi, "alibi"}};
+                                  {Positions::kLearned, "learned"},
+                                  {Positions::kRotary, "rotary"},
+                                  {Positions::kAlibi, "alibi"}};
   return names;
 }
 

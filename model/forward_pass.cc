@@ -24,8 +24,8 @@ void ForwardPass<T>::Visit(const std::string& name,
 
 template <typename T>
 void ForwardPass<T>::AddBranch(const std::string& name, const Tensor<T>& a,
-               const StridedView<const T>& b, const T* bias,
-               const Tensor<T>& residual, Tensor<T>& x) const {
+                               const StridedView<const T>& b, const T* bias,
+                               const Tensor<T>& residual, Tensor<T>& x) const {
   x = residual;
   if (Wants(name)) {
     Tensor<T> write({rows, config.width});
@@ -49,9 +49,9 @@ Tensor<T> ForwardPass<T>::Pattern(const Tensor<T>& qkv) const {
     const int64_t b = n / config.heads;
     const int64_t h = n % config.heads;
     const auto head = [&](const StridedView<const T>& view, int64_t index) {
-      return StridedView<const T>(&view(b, index, 0, 0),
-                                  {{positions, config.head_width},
-                                   {view.stride(2), view.stride(3)}});
+      return StridedView<const T>(
+          &view(b, index, 0, 0),
+          {{positions, config.head_width}, {view.stride(2), view.stride(3)}});
     };
     T* const first = &pattern(b, h, 0, 0);
     engine.Multiply(head(inputs.query, h),
@@ -76,8 +76,8 @@ Tensor<T> ForwardPass<T>::Pattern(const Tensor<T>& qkv) const {
 }
 
 template <typename T>
-void ForwardPass<T>::MixByPattern(const Tensor<T>& pattern, const Tensor<T>& qkv,
-                  Tensor<T>& z) const {
+void ForwardPass<T>::MixByPattern(const Tensor<T>& pattern,
+                                  const Tensor<T>& qkv, Tensor<T>& z) const {
   const int64_t width = config.head_width;
   const int64_t group = config.heads / config.key_heads;
   const StridedView<const T> value = Value(&qkv[0]);
@@ -94,8 +94,9 @@ void ForwardPass<T>::MixByPattern(const Tensor<T>& pattern, const Tensor<T>& qkv
 }
 
 template <typename T>
-const Tensor<T>& ForwardPass<T>::Normalize(const std::string& name, const Tensor<T>& x,
-                           int64_t offset, NormActivations<T>& norm) const {
+const Tensor<T>& ForwardPass<T>::Normalize(const std::string& name,
+                                           const Tensor<T>& x, int64_t offset,
+                                           NormActivations<T>& norm) const {
   if (offset < 0) return x;
   Resize(norm.normalized, x.shape());
   Resize(norm.output, x.shape());
@@ -112,7 +113,8 @@ const Tensor<T>& ForwardPass<T>::Normalize(const std::string& name, const Tensor
 }
 
 template <typename T>
-void ForwardPass<T>::SmearKeys(int64_t offset, LayerActivations<T>& layer) const {
+void ForwardPass<T>::SmearKeys(int64_t offset,
+                               LayerActivations<T>& layer) const {
   const int64_t width = config.head_width;
   Resize(layer.key_unmixed, {rows, config.key_heads * width});
   const StridedView<T> key = Key(&layer.qkv[0]);
@@ -123,8 +125,7 @@ void ForwardPass<T>::SmearKeys(int64_t offset, LayerActivations<T>& layer) const
         T* kept = &layer.key_unmixed(b * positions + t, h * width);
         std::copy_n(&key(b, h, t, 0), width, kept);
         if (t == 0) continue;
-        const T* before =
-            &layer.key_unmixed(b * positions + t - 1, h * width);
+        const T* before = &layer.key_unmixed(b * positions + t - 1, h * width);
         for (int64_t k = 0; k < width; ++k) {
           key(b, h, t, k) = share * kept[k] + (1 - share) * before[k];
         }
@@ -135,7 +136,7 @@ void ForwardPass<T>::SmearKeys(int64_t offset, LayerActivations<T>& layer) const
 
 template <typename T>
 void ForwardPass<T>::Layer(int64_t index, LayerActivations<T>& layer,
-                  Tensor<T>& next) const {
+                           Tensor<T>& next) const {
   const LayerOffsets& at = layout.layer(index);
   const std::string block = absl::StrCat("blocks.", index, ".");
   const int64_t d = config.width;
@@ -143,8 +144,8 @@ void ForwardPass<T>::Layer(int64_t index, LayerActivations<T>& layer,
   Visit(block + "hook_resid_pre", ByPosition(layer.resid_pre));
   const Tensor<T>& input = Normalize(block + "ln1", x, at.norm1, layer.norm1);
   Resize(layer.qkv, {rows, qkv_width});
-  engine.Multiply(input.view(), Weight(at.qkv, d, qkv_width),
-                  layer.qkv.view(), {.bias = Bias(at.qkv_bias)});
+  engine.Multiply(input.view(), Weight(at.qkv, d, qkv_width), layer.qkv.view(),
+                  {.bias = Bias(at.qkv_bias)});
   Visit(block + "attn.hook_q", Query(&layer.qkv[0]).Transpose(1, 2));
   Visit(block + "attn.hook_k", Key(&layer.qkv[0]).Transpose(1, 2));
   Visit(block + "attn.hook_v", Value(&layer.qkv[0]).Transpose(1, 2));

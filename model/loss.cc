@@ -82,8 +82,7 @@ absl::Status CrossEntropyLoss(const Engine<T>& engine,
       const T maximum = RowMaximum(row, vocabulary);
       T* shifted = &loss.d_logits(n, 0);
       for (int64_t v = 0; v < vocabulary; ++v) shifted[v] = row[v] - maximum;
-      loss.per_token[n] =
-          targets[n] == kIgnored ? T{0} : -shifted[targets[n]];
+      loss.per_token[n] = targets[n] == kIgnored ? T{0} : -shifted[targets[n]];
     }
     T* const exponentials = &loss.d_logits(begin, 0);
     engine.Map(kernels::ArrayFunction::kExp, exponentials, exponentials,

@@ -74,7 +74,8 @@ using kernels::KernelOptions;
 // none of them 0.
 absl::StatusOr<Tensor<int32_t>> LoadWhole(const SafetensorsFile& file,
                                           const std::string& path,
-                                          const std::string& name, size_t rank) {
+                                          const std::string& name,
+                                          size_t rank) {
   const StoredTensor* stored = file.Find(name);
   if (stored == nullptr) {
     return absl::InvalidArgumentError(
@@ -127,10 +128,10 @@ absl::StatusOr<Input> ReadInput(const std::string& path, bool train) {
   SOFTLOOKUP_ASSIGN_OR_RETURN(const Tensor<int32_t> targets,
                               LoadWhole(file, path, "targets", rank));
   if (targets.shape() != input.tokens.shape()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": targets have shape ", ShapeString(targets.shape()),
-        " and tokens ", ShapeString(input.tokens.shape()),
-        "; allowed: the same"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": targets have shape ",
+                     ShapeString(targets.shape()), " and tokens ",
+                     ShapeString(input.tokens.shape()), "; allowed: the same"));
   }
   input.targets = targets.elements();
   return input;
@@ -196,8 +197,8 @@ absl::Status Train(const SavedModel& saved, const Input& input,
   for (int64_t step = 0; step < shape[0]; ++step) {
     const auto first = input.tokens.elements().begin() + step * size;
     const Tensor<int32_t> tokens({shape[1], shape[2]}, {first, first + size});
-    const absl::Span<const int32_t> targets(
-        input.targets.data() + step * size, static_cast<size_t>(size));
+    const absl::Span<const int32_t> targets(input.targets.data() + step * size,
+                                            static_cast<size_t>(size));
     const double start = SecondsNow();
     SOFTLOOKUP_ASSIGN_OR_RETURN(
         const TrainingStep done,

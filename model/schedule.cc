@@ -34,8 +34,8 @@ absl::Status CheckSchedule(const RateSchedule& schedule) {
   }
   if (schedule.warmup < 0 || schedule.warmup > schedule.steps) {
     return absl::InvalidArgumentError(
-        absl::StrCat("warmup is ", schedule.warmup,
-                     "; allowed: 0 to the ", schedule.steps, " steps"));
+        absl::StrCat("warmup is ", schedule.warmup, "; allowed: 0 to the ",
+                     schedule.steps, " steps"));
   }
   return absl::OkStatus();
 }

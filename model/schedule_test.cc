@@ -32,8 +32,7 @@ TEST(RateAt, FallsByALineOrHalfACosine) {
 }
 
 TEST(RateAt, IsNeverZero) {
-  for (const Decay decay :
-       {Decay::kConstant, Decay::kLinear, Decay::kCosine}) {
+  for (const Decay decay : {Decay::kConstant, Decay::kLinear, Decay::kCosine}) {
     for (int64_t warmup = 0; warmup <= 5; ++warmup) {
       const RateSchedule schedule = {
           .peak = 1, .warmup = warmup, .steps = 5, .decay = decay};
@@ -59,8 +58,7 @@ TEST(CheckSchedule, NamesWhatIsWrong) {
 }
 
 TEST(ParseDecay, KnowsItsNames) {
-  for (const Decay decay :
-       {Decay::kConstant, Decay::kLinear, Decay::kCosine}) {
+  for (const Decay decay : {Decay::kConstant, Decay::kLinear, Decay::kCosine}) {
     EXPECT_EQ(*ParseDecay(DecayName(decay)), decay);
   }
   EXPECT_EQ(ParseDecay("step").status().message(),

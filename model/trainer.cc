@@ -24,15 +24,14 @@ absl::StatusOr<TrainingStep> Trainer::Step(const Tensor<int32_t>& tokens,
                                            absl::Span<const int32_t> targets,
                                            double rate) {
   SOFTLOOKUP_RETURN_IF_ERROR(model_.Forward(weights_, tokens, activations_));
-  SOFTLOOKUP_RETURN_IF_ERROR(
-      CrossEntropyLoss<float>(model_.engine(), activations_.logits.view(),
-                              targets, loss_));
+  SOFTLOOKUP_RETURN_IF_ERROR(CrossEntropyLoss<float>(
+      model_.engine(), activations_.logits.view(), targets, loss_));
   TrainingStep step;
   step.loss = loss_.mean;
   if (!std::isfinite(loss_.mean)) {
     return absl::InternalError(
-        absl::StrCat("the loss is ", loss_.mean, " at step ", optimizer_.steps(),
-                     "; the weights are those before it"));
+        absl::StrCat("the loss is ", loss_.mean, " at step ",
+                     optimizer_.steps(), "; the weights are those before it"));
   }
   model_.Backward(weights_, tokens, activations_, loss_.d_logits.view(),
                   absl::MakeSpan(gradient_));
@@ -50,9 +49,8 @@ absl::Status Trainer::Restore(int64_t steps, std::vector<float> weights,
                               std::vector<float> mean,
                               std::vector<float> square) {
   if (weights.size() != weights_.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there are ", weights.size(),
-                     " weights; allowed: ", weights_.size()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "there are ", weights.size(), " weights; allowed: ", weights_.size()));
   }
   SOFTLOOKUP_RETURN_IF_ERROR(
       optimizer_.Restore(steps, std::move(mean), std::move(square)));

@@ -119,9 +119,7 @@ struct Training {
     targets.assign(tokens.elements().begin(), tokens.elements().end());
   }
 
-  void Forward() {
-    Check(model.Forward(weights, tokens, activations));
-  }
+  void Forward() { Check(model.Forward(weights, tokens, activations)); }
   void Loss() {
     Check(CrossEntropyLoss<float>(model.engine(), activations.logits.view(),
                                   targets, loss));
@@ -258,7 +256,7 @@ absl::Status Run() {
 }  // namespace softlookup
 
 int main(int argc, char** argv) {
-  return softlookup::RunProgram(
-      argc, argv, "Measures how fast a transformer trains.",
-      [] { return softlookup::Run(); });
+  return softlookup::RunProgram(argc, argv,
+                                "Measures how fast a transformer trains.",
+                                [] { return softlookup::Run(); });
 }

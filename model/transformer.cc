@@ -81,8 +81,8 @@ absl::Status Transformer<T>::Forward(absl::Span<const T> parameters,
       pass.Visit("hook_pos_embed", pass.ByPosition(edited));
     }
     for (int64_t row = 0; row < rows; ++row) {
-      const T* position = edited.size() > 0 ? &edited(row, 0)
-                                            : table + row % positions * d;
+      const T* position =
+          edited.size() > 0 ? &edited(row, 0) : table + row % positions * d;
       for (int64_t k = 0; k < d; ++k) x_0(row, k) += position[k];
     }
   }
@@ -93,11 +93,12 @@ absl::Status Transformer<T>::Forward(absl::Span<const T> parameters,
     pass.Layer(i, activations.layers[i], next);
   }
   const Tensor<T>& last =
-      pass.Normalize("ln_final", activations.resid_final, parts_.layout.final_norm(),
-                     activations.final_norm);
+      pass.Normalize("ln_final", activations.resid_final,
+                     parts_.layout.final_norm(), activations.final_norm);
   Resize(activations.logits, {rows, config().vocabulary});
-  parts_.engine.Multiply(last.view(), pass.Unembedding(), activations.logits.view(),
-                   {.bias = pass.Bias(parts_.layout.unembedding_bias())});
+  parts_.engine.Multiply(last.view(), pass.Unembedding(),
+                         activations.logits.view(),
+                         {.bias = pass.Bias(parts_.layout.unembedding_bias())});
   return absl::OkStatus();
 }
 
