@@ -40,13 +40,14 @@ _draw_figure = rule(
     },
 )
 
-def figure(name, experiments, deps = []):
+def figure(name, experiments, deps = [], tags = []):
     """A figure, in English and Chinese, as SVG and PNG.
 
     Args:
       name: the figure; its script is NAME.py.
       experiments: whose verified results it shows.
       deps: what the script imports beyond the frame of figures.
+      tags: for the test.
 
     Makes:
       NAME          NAME.en.svg, NAME.en.png, NAME.zh.svg, NAME.zh.png
@@ -85,6 +86,7 @@ def figure(name, experiments, deps = []):
         args = [name] + experiments,
         data = [":" + name] + verified,
         main = "drawn_test.py",
+        tags = tags,
         deps = [
             ":drawn_test_library",
             ":%s_script" % name,
