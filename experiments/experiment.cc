@@ -74,8 +74,6 @@ absl::Status Run(const Experiment& experiment) {
   run.measurements["seconds"] =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
-  experiment.print(run);
-
   Json file;
   file["experiment"] = experiment.name;
   file["parameters"] = KnobValues(experiment.name);
@@ -84,6 +82,10 @@ absl::Status Run(const Experiment& experiment) {
   file["provenance"] = Provenance(/*threads=*/1);
   file["provenance"].update(run.provenance);
   SOFTLOOKUP_RETURN_IF_ERROR(WriteFileAtomically(path, DumpJson(file)));
+  run.written();
+  // After the results are safe: a reader that goes away, such as head, ends the
+  // program here.
+  experiment.print(run);
   Print(absl::StrCat("\nResults: ", path, "\n"));
   if (!absl::GetFlag(FLAGS_judge)) return absl::OkStatus();
   return Judge(experiment, run.results);

@@ -41,6 +41,9 @@ struct ExperimentRun {
   // Added to the file's, which says how the program was made: the threads it
   // ran on and the like.
   Json provenance = Json::object();
+  // Called when the results are written, to clear away what was kept in case
+  // they would not be.
+  std::function<void()> written = [] {};
 };
 
 struct Experiment {

@@ -84,6 +84,18 @@ class FrameTest(unittest.TestCase):
         self.assertLess(run.stdout.index("Results:"),
                         run.stdout.index("Claims of the chapter:"))
 
+    def test_a_reader_that_goes_away_loses_no_results(self):
+        # As `frame_example | head -1` does.
+        with subprocess.Popen(
+            [FRAME_EXAMPLE, f"--output={self.out}"],
+            env={"RUNFILES_DIR": str(self.root / "runfiles")},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as run:
+            run.stdout.readline()
+            run.stdout.close()
+            run.wait()
+        self.assertIn('"results"', self.results_text())
+
     def test_results_file(self):
         self.run_example("--value=0.1")
         self.assertEqual(os.listdir(self.out), ["frame_example.json"])

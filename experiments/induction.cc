@@ -344,7 +344,10 @@ absl::StatusOr<ExperimentRun> Run() {
   if (!setup.model_path().empty()) {
     std::printf("Model: %s\n", setup.model_path().c_str());
   }
-  setup.RemoveCheckpoint();
+  run.written = [path = setup.files().checkpoint] {
+    // One that is left does no harm.
+    std::remove(path.c_str());
+  };
   return run;
 }
 

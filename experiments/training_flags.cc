@@ -5,7 +5,6 @@
 #endif
 
 #include <cstdint>
-#include <cstdio>
 #include <utility>
 
 #include "absl/flags/flag.h"
@@ -83,11 +82,6 @@ absl::StatusOr<TrainingSetup> TrainingSetup::FromFlags(
   KeepMemory();
   setup.pool_ = std::make_unique<ThreadPool>(static_cast<int>(threads));
   return setup;
-}
-
-void TrainingSetup::RemoveCheckpoint() const {
-  // One that is left does no harm.
-  std::remove(files_.checkpoint.c_str());
 }
 
 Json TrainingSetup::Provenance() const {

@@ -33,8 +33,6 @@ class TrainingSetup {
   const TrainingFiles& files() const { return files_; }
   // Where the trained model goes; empty: nowhere.
   const std::string& model_path() const { return model_path_; }
-  // Removes the checkpoint of a run that has finished, if there is one.
-  void RemoveCheckpoint() const;
   // {"threads", "kernels"}, for a results file's provenance.
   Json Provenance() const;
 
