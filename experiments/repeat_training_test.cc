@@ -106,14 +106,14 @@ TEST(TrainOnRepeats, StopsWhenAskedAndGoesOn) {
   std::remove(files.checkpoint.c_str());
   int stops = 0;
   while (true) {
-    // A signal from another thread at some moment of the run.
+    // A signal from another thread at some moment of the run; before and after
+    // the run it does nothing.
+    std::signal(SIGINT, SIG_IGN);
     const pthread_t runner = pthread_self();
     std::thread asker([runner, stops] {
       std::this_thread::sleep_for(std::chrono::microseconds(400 + 300 * stops));
       pthread_kill(runner, SIGINT);
     });
-    // Before and after the run the signal does nothing.
-    std::signal(SIGINT, SIG_IGN);
     const auto trained = TrainOnRepeats(Small(), {}, files);
     asker.join();
     std::signal(SIGINT, SIG_DFL);
