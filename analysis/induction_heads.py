@@ -181,7 +181,7 @@ def draw_scores(figure: Figure, inputs: Inputs, say: Say) -> str:
         axes,
         last,
         previous[-1] - 0.16,
-        say("first head: to the token before", "第一个头：看前一 token"),
+        say("first head: one back", "第一个头：看前一个"),
         FIRST,
         ha="right",
         va="top",
