@@ -56,6 +56,27 @@ Json HeadNameJson(const HeadName& name) {
   return {{"layer", name.layer}, {"head", name.head}};
 }
 
+HeadPair ChooseHeads(const Json& single_heads, int64_t layers) {
+  const auto costliest = [&](int64_t first, int64_t end) {
+    HeadName chosen;
+    double most = -INFINITY;
+    for (const Json& head : single_heads) {
+      const HeadName name = {head["layer"].get<int64_t>(),
+                             head["head"].get<int64_t>()};
+      if (name.layer < first || name.layer >= end) continue;
+      const double cost = head["zero"]["loss_increase"]["value"].get<double>();
+      if (cost <= most) continue;
+      most = cost;
+      chosen = name;
+    }
+    return chosen;
+  };
+  HeadPair pair;
+  pair.previous_token = costliest(0, layers - 1);
+  pair.induction = costliest(pair.previous_token.layer + 1, layers);
+  return pair;
+}
+
 absl::StatusOr<HeadInterventions> HeadInterventions::Make(
     const Transformer<float>& model, absl::Span<const float> weights,
     const RepeatedSequences& sequences) {
@@ -94,34 +115,6 @@ Json HeadInterventions::EffectJson(const SequenceScores& scores) const {
 absl::StatusOr<Json> HeadInterventions::Effect(Hooks<float>& hooks) const {
   SOFTLOOKUP_ASSIGN_OR_RETURN(const SequenceScores scores, Scores(hooks));
   return EffectJson(scores);
-}
-
-absl::StatusOr<HeadPair> HeadInterventions::Choose() const {
-  const ModelConfig& config = model_.config();
-  const auto costliest = [&](int64_t first,
-                             int64_t end) -> absl::StatusOr<HeadName> {
-    HeadName chosen;
-    double most = -INFINITY;
-    for (int64_t layer = first; layer < end; ++layer) {
-      for (int64_t head = 0; head < config.heads; ++head) {
-        Interventions<float> ablation;
-        ZeroHead(layer, head, ablation);
-        SOFTLOOKUP_ASSIGN_OR_RETURN(const SequenceScores scores,
-                                    Scores(ablation));
-        const double loss = Mean(scores.repeat_loss);
-        if (loss <= most) continue;
-        most = loss;
-        chosen = {layer, head};
-      }
-    }
-    return chosen;
-  };
-  HeadPair pair;
-  SOFTLOOKUP_ASSIGN_OR_RETURN(pair.previous_token,
-                              costliest(0, config.layers - 1));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(
-      pair.induction, costliest(pair.previous_token.layer + 1, config.layers));
-  return pair;
 }
 
 absl::StatusOr<Json> HeadInterventions::SingleHeads() const {

@@ -5,9 +5,9 @@
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(
 //       const HeadInterventions interventions,
 //       HeadInterventions::Make(model, weights, sequences));
-//   SOFTLOOKUP_ASSIGN_OR_RETURN(const HeadPair pair, interventions.Choose());
-//   SOFTLOOKUP_ASSIGN_OR_RETURN(results["single"],
+//   SOFTLOOKUP_ASSIGN_OR_RETURN(const Json single,
 //                               interventions.SingleHeads());
+//   const HeadPair pair = ChooseHeads(single, model.config().layers);
 //
 // Every effect is a difference from the model as it is, sequence by sequence,
 // with an error over the sequences.
@@ -44,6 +44,11 @@ struct HeadPair {
   HeadName induction;
 };
 
+// Of what SingleHeads found in a model of `layers` layers, two or more: the
+// head before the last layer, and the head after it, whose zero ablation costs
+// most on the predictable positions.
+HeadPair ChooseHeads(const Json& single_heads, int64_t layers);
+
 class HeadInterventions {
  public:
   // Runs the model as it is. All arguments must outlive the result. The model
@@ -55,10 +60,6 @@ class HeadInterventions {
 
   // The model as it is.
   const SequenceScores& clean() const { return clean_; }
-
-  // The head before the last layer, and the head after it, whose zero ablation
-  // costs most on the predictable positions.
-  absl::StatusOr<HeadPair> Choose() const;
 
   // {"first_loss", "repeat_loss", "accuracy", "loss_increase"}: estimates, the
   // last one of the repeat loss against the model as it is.

@@ -35,7 +35,7 @@ struct Fixture {
     auto made = HeadInterventions::Make(hand.model, hand.weights, sequences);
     EXPECT_TRUE(made.ok()) << made.status();
     interventions = std::make_unique<HeadInterventions>(*std::move(made));
-    pair = interventions->Choose().value();
+    pair = ChooseHeads(interventions->SingleHeads().value(), 2);
   }
   HandWeightedTransformer hand;
   RepeatedSequences sequences;

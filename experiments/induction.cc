@@ -300,7 +300,9 @@ absl::StatusOr<ExperimentRun> Run() {
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       const HeadInterventions interventions,
       HeadInterventions::Make(model, weights, sequences));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(const HeadPair pair, interventions.Choose());
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const Json single_heads,
+                              interventions.SingleHeads());
+  const HeadPair pair = ChooseHeads(single_heads, options.model.layers);
   results["clean"] = interventions.EffectJson(interventions.clean());
   results["clean"]["in_context"] =
       EstimateJson(MeanEstimate(interventions.clean().in_context));
@@ -311,8 +313,7 @@ absl::StatusOr<ExperimentRun> Run() {
   SOFTLOOKUP_ASSIGN_OR_RETURN(const std::vector<TrainedHead> heads,
                               MeasureHeads(model, weights, sequences));
   results["heads"] = HeadsJson(heads);
-  SOFTLOOKUP_ASSIGN_OR_RETURN(results["single_heads"],
-                              interventions.SingleHeads());
+  results["single_heads"] = single_heads;
   results["found"] = FoundJson(results["heads"], results["single_heads"], pair,
                                options.data.min_period);
   SOFTLOOKUP_ASSIGN_OR_RETURN(results["layers"], interventions.Layers());

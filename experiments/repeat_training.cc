@@ -11,9 +11,9 @@
 #include "base/status.h"
 #include "base/timing.h"
 #include "experiments/estimate.h"
-#include "experiments/head_scores.h"
 #include "experiments/progress.h"
 #include "experiments/sequence_evaluation.h"
+#include "experiments/trained_heads.h"
 #include "model/ablation.h"
 #include "model/checkpoint.h"
 #include "model/hooks.h"
@@ -74,26 +74,6 @@ RepeatedSequences Draw(const RepeatTrainingOptions& options, int64_t batch,
                          : DrawRepeats(stream, data);
 }
 
-HeadPoint ScoreHead(const Tensor<float>& pattern, int64_t head,
-                    const Tensor<int32_t>& tokens) {
-  const int64_t batch = tokens.dim(0);
-  const int64_t positions = tokens.dim(1);
-  HeadPoint point;
-  for (int64_t b = 0; b < batch; ++b) {
-    const StridedView<const float> one(&pattern(b, head, 0, 0),
-                                       Shape{positions, positions});
-    const absl::Span<const int32_t> text(&tokens(b, 0), positions);
-    point.prefix_matching += PrefixMatchingScore(one, text);
-    point.previous_token += PreviousTokenScore(one);
-    point.duplicate_token += DuplicateTokenScore(one, text);
-  }
-  const auto count = static_cast<double>(batch);
-  point.prefix_matching /= count;
-  point.previous_token /= count;
-  point.duplicate_token /= count;
-  return point;
-}
-
 absl::StatusOr<CurvePoint> MeasurePoint(const Trainer& trainer, int64_t step,
                                         const RepeatedSequences& sequences) {
   const ModelConfig& config = trainer.model().config();
@@ -112,13 +92,13 @@ absl::StatusOr<CurvePoint> MeasurePoint(const Trainer& trainer, int64_t step,
   point.accuracy = Mean(scores.accuracy);
   point.in_context = Mean(scores.in_context);
   point.loss = std::move(scores.loss);
-  for (int64_t layer = 0; layer < config.layers; ++layer) {
-    const Tensor<float>& pattern =
-        cache.at(AttentionPoint(layer, "hook_pattern"));
-    point.heads.emplace_back();
-    for (int64_t head = 0; head < config.heads; ++head) {
-      point.heads.back().push_back(ScoreHead(pattern, head, sequences.tokens));
-    }
+  point.heads.resize(config.layers);
+  for (const TrainedHead& head :
+       ScorePatterns(config, cache, sequences.tokens)) {
+    point.heads[head.layer].push_back(
+        {.prefix_matching = Mean(head.prefix_matching),
+         .previous_token = Mean(head.previous_token),
+         .duplicate_token = Mean(head.duplicate_token)});
   }
   return point;
 }

@@ -31,28 +31,36 @@ Tensor<double> RaisedLogits(const Tensor<float>& values, int64_t b,
   return MatrixProduct(value, output);
 }
 
-absl::StatusOr<std::vector<TrainedHead>> Measure(
-    const Transformer<float>& model, absl::Span<const float> weights,
-    const RepeatedSequences& sequences, bool writes) {
-  const ModelConfig& config = model.config();
+// The points at which every layer shows what `name` says.
+std::set<std::string> PointsOfLayers(const ModelConfig& config,
+                                     const std::string& name) {
   std::set<std::string> points;
   for (int64_t layer = 0; layer < config.layers; ++layer) {
-    points.insert(AttentionPoint(layer, "hook_pattern"));
-    if (writes) points.insert(AttentionPoint(layer, "hook_v"));
+    points.insert(AttentionPoint(layer, name));
   }
-  ActivationCache<float> cache(points);
-  TransformerActivations<float> memory;
-  SOFTLOOKUP_RETURN_IF_ERROR(
-      model.Forward(weights, sequences.tokens, memory, &cache));
-  const WeightMatrices matrices(model.layout(), weights);
-  const Tensor<double> embedding = matrices.Embedding();
-  const Tensor<double> unembedding = matrices.Unembedding();
-  const int64_t batch = sequences.tokens.dim(0);
-  const int64_t positions = sequences.tokens.dim(1);
-  const auto text = [&](int64_t b) {
-    return absl::Span<const int32_t>(&sequences.tokens(b, 0), positions);
-  };
+  return points;
+}
 
+absl::Span<const int32_t> TextOf(const Tensor<int32_t>& tokens, int64_t b) {
+  return {&tokens(b, 0), static_cast<size_t>(tokens.dim(1))};
+}
+
+// Runs the model for what `cache` asks for.
+absl::Status Watch(const Transformer<float>& model,
+                   absl::Span<const float> weights,
+                   const RepeatedSequences& sequences,
+                   ActivationCache<float>& cache) {
+  TransformerActivations<float> memory;
+  return model.Forward(weights, sequences.tokens, memory, &cache);
+}
+
+}  // namespace
+
+std::vector<TrainedHead> ScorePatterns(const ModelConfig& config,
+                                       const ActivationCache<float>& cache,
+                                       const Tensor<int32_t>& tokens) {
+  const int64_t batch = tokens.dim(0);
+  const int64_t positions = tokens.dim(1);
   std::vector<TrainedHead> heads;
   for (int64_t layer = 0; layer < config.layers; ++layer) {
     const Tensor<float>& pattern =
@@ -65,30 +73,14 @@ absl::StatusOr<std::vector<TrainedHead>> Measure(
       for (int64_t b = 0; b < batch; ++b) {
         const StridedView<const float> one(&pattern(b, h, 0, 0),
                                            Shape{positions, positions});
-        head.prefix_matching.push_back(PrefixMatchingScore(one, text(b)));
+        const absl::Span<const int32_t> text = TextOf(tokens, b);
+        head.prefix_matching.push_back(PrefixMatchingScore(one, text));
         head.previous_token.push_back(PreviousTokenScore(one));
-        head.duplicate_token.push_back(DuplicateTokenScore(one, text(b)));
+        head.duplicate_token.push_back(DuplicateTokenScore(one, text));
         const std::vector<double> back = PreviousTokenByPosition(one);
         for (size_t i = 0; i < back.size(); ++i) {
           head.previous_by_position[i] += back[i] / static_cast<double>(batch);
         }
-      }
-      if (writes) {
-        const Tensor<float>& values = cache.at(AttentionPoint(layer, "hook_v"));
-        const Tensor<double> output =
-            MatrixProduct(matrices.Head(layer, "W_O", h), unembedding);
-        const int64_t key_head = h * config.key_heads / config.heads;
-        for (int64_t b = 0; b < batch; ++b) {
-          head.copying.push_back(
-              CopyingScore(RaisedLogits(values, b, key_head, output), text(b)));
-        }
-        // W_E W_V W_O W_U, [V, V], has the eigenvalues of this and zeros.
-        SOFTLOOKUP_ASSIGN_OR_RETURN(
-            const CircuitSpectrum spectrum,
-            AnalyzeCircuit(MatrixProduct(
-                output,
-                MatrixProduct(embedding, matrices.Head(layer, "W_V", h)))));
-        head.eigenvalue_copying = EigenvalueCopyingScore(spectrum.eigenvalues);
       }
       heads.push_back(std::move(head));
     }
@@ -96,18 +88,47 @@ absl::StatusOr<std::vector<TrainedHead>> Measure(
   return heads;
 }
 
-}  // namespace
+absl::StatusOr<std::vector<TrainedHead>> MeasurePatterns(
+    const Transformer<float>& model, absl::Span<const float> weights,
+    const RepeatedSequences& sequences) {
+  ActivationCache<float> cache(PointsOfLayers(model.config(), "hook_pattern"));
+  SOFTLOOKUP_RETURN_IF_ERROR(Watch(model, weights, sequences, cache));
+  return ScorePatterns(model.config(), cache, sequences.tokens);
+}
 
 absl::StatusOr<std::vector<TrainedHead>> MeasureHeads(
     const Transformer<float>& model, absl::Span<const float> weights,
     const RepeatedSequences& sequences) {
-  return Measure(model, weights, sequences, /*writes=*/true);
-}
-
-absl::StatusOr<std::vector<TrainedHead>> MeasurePatterns(
-    const Transformer<float>& model, absl::Span<const float> weights,
-    const RepeatedSequences& sequences) {
-  return Measure(model, weights, sequences, /*writes=*/false);
+  const ModelConfig& config = model.config();
+  std::set<std::string> points = PointsOfLayers(config, "hook_pattern");
+  points.merge(PointsOfLayers(config, "hook_v"));
+  ActivationCache<float> cache(points);
+  SOFTLOOKUP_RETURN_IF_ERROR(Watch(model, weights, sequences, cache));
+  std::vector<TrainedHead> heads =
+      ScorePatterns(config, cache, sequences.tokens);
+  const WeightMatrices matrices(model.layout(), weights);
+  const Tensor<double> embedding = matrices.Embedding();
+  const Tensor<double> unembedding = matrices.Unembedding();
+  for (TrainedHead& head : heads) {
+    const Tensor<float>& values =
+        cache.at(AttentionPoint(head.layer, "hook_v"));
+    const Tensor<double> output =
+        MatrixProduct(matrices.Head(head.layer, "W_O", head.head), unembedding);
+    const int64_t key_head = head.head * config.key_heads / config.heads;
+    for (int64_t b = 0; b < sequences.tokens.dim(0); ++b) {
+      head.copying.push_back(
+          CopyingScore(RaisedLogits(values, b, key_head, output),
+                       TextOf(sequences.tokens, b)));
+    }
+    // W_E W_V W_O W_U, [V, V], has the eigenvalues of this and zeros.
+    SOFTLOOKUP_ASSIGN_OR_RETURN(
+        const CircuitSpectrum spectrum,
+        AnalyzeCircuit(MatrixProduct(
+            output, MatrixProduct(embedding, matrices.Head(head.layer, "W_V",
+                                                           head.head)))));
+    head.eigenvalue_copying = EigenvalueCopyingScore(spectrum.eigenvalues);
+  }
+  return heads;
 }
 
 }  // namespace softlookup

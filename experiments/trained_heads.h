@@ -14,7 +14,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "base/tensor.h"
 #include "experiments/repeated_sequences.h"
+#include "model/config.h"
+#include "model/hooks.h"
 #include "model/transformer.h"
 
 namespace softlookup {
@@ -36,6 +39,12 @@ struct TrainedHead {
 absl::StatusOr<std::vector<TrainedHead>> MeasureHeads(
     const Transformer<float>& model, absl::Span<const float> weights,
     const RepeatedSequences& sequences);
+
+// What `cache` has kept at every layer's hook_pattern, scored on the pass's
+// tokens, [B, T].
+std::vector<TrainedHead> ScorePatterns(const ModelConfig& config,
+                                       const ActivationCache<float>& cache,
+                                       const Tensor<int32_t>& tokens);
 
 // Where the heads read, and nothing of what they write: the scores of patterns
 // alone, in a fraction of the time.
