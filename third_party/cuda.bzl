@@ -162,14 +162,15 @@ filegroup(name = "cuda.h")
         if probe == "cuda.h":
             if folder == "/usr/include":
                 # The compiler has it on its path; all of it is not ours.
-                repository_ctx.symlink(folder + "/cuda.h", "include/cuda/cuda.h")
+                repository_ctx.symlink(folder + "/cuda.h", "cuda/include/cuda.h")
             else:
-                repository_ctx.symlink(folder, "include/cuda")
+                repository_ctx.symlink(folder, "cuda/include")
         else:
             _symlink_headers(
                 repository_ctx,
                 folder,
-                "include/" + probe[:-len(".h")],
+                # The frontend's headers include "../include/...".
+                probe[:-len(".h")] + "/include",
                 ["cudnn"],
             )
     for name in _LIBRARIES:
@@ -202,11 +203,15 @@ package(default_visibility = ["//visibility:public"])
 
 cc_library(
     name = "headers",
-    hdrs = glob(["include/**"]),
+    hdrs = glob([
+        "cuda/include/**",
+        "cudnn/include/**",
+        "cudnn_frontend/include/**",
+    ]),
     includes = [
-        "include/cuda",
-        "include/cudnn",
-        "include/cudnn_frontend",
+        "cuda/include",
+        "cudnn/include",
+        "cudnn_frontend/include",
     ],
 )
 
@@ -217,7 +222,7 @@ filegroup(
 
 filegroup(
     name = "cuda.h",
-    srcs = ["include/cuda/cuda.h"],
+    srcs = ["cuda/include/cuda.h"],
 )
 """)
 
