@@ -16,7 +16,8 @@ where it comes from (`--config=cuda` sets it to "wheels"):
 
     load("@cuda//:defs.bzl", "AVAILABLE")
 
-AVAILABLE is a list for `target_compatible_with`. Targets: `@cuda//:headers`,
+AVAILABLE is a list for `target_compatible_with`, CUDA whether it is empty.
+Targets: `@cuda//:headers`,
 as system headers, so that their warnings are not ours; `@cuda//:libraries`, the
 shared libraries, all in the runfiles folder `../cuda/lib`; `@cuda//:cuda.h`.
 """
@@ -125,7 +126,7 @@ def _cuda_impl(repository_ctx):
     if source == "":
         repository_ctx.file(
             "defs.bzl",
-            "AVAILABLE = [\"@platforms//:incompatible\"]\n",
+            "AVAILABLE = [\"@platforms//:incompatible\"]\nCUDA = False\n",
         )
         repository_ctx.file("BUILD", """
 package(default_visibility = ["//visibility:public"])
@@ -197,7 +198,7 @@ filegroup(name = "cuda.h")
                 prefix,
                 " or ".join(libraries),
             ))
-    repository_ctx.file("defs.bzl", "AVAILABLE = []\n")
+    repository_ctx.file("defs.bzl", "AVAILABLE = []\nCUDA = True\n")
     repository_ctx.file("BUILD", """
 package(default_visibility = ["//visibility:public"])
 

@@ -2,8 +2,8 @@
 // workspace it asks for, and that a plan can be written and read.
 #include "attention/cudnn/cudnn_plan.h"
 
+#include <ostream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -26,21 +26,6 @@ const GpuDescription& H200() {
   return description;
 }
 
-// As cuDNN holds them: keys and values transposed in their last two axes.
-std::vector<CudnnTensor> InGraph(const CudnnProblem& problem) {
-  std::vector<CudnnTensor> tensors = CudnnTensors(problem);
-  for (CudnnTensor& tensor : tensors) {
-    tensor.written = false;
-    if (tensor.id != CudnnTensorId::kKey &&
-        tensor.id != CudnnTensorId::kValue) {
-      continue;
-    }
-    std::swap(tensor.shape[2], tensor.shape[3]);
-    std::swap(tensor.strides[2], tensor.strides[3]);
-  }
-  return tensors;
-}
-
 std::string Describe(const std::vector<CudnnTensor>& tensors) {
   std::string text;
   for (const CudnnTensor& tensor : tensors) {
@@ -51,11 +36,19 @@ std::string Describe(const std::vector<CudnnTensor>& tensors) {
   return text;
 }
 
+}  // namespace
+
+// Found by GoogleTest through the argument's namespace.
+void PrintTo(const CudnnProblem& problem, std::ostream* stream) {
+  *stream << CudnnProblemKey(problem);
+}
+
+namespace {
+
 class PlanTest : public testing::TestWithParam<CudnnProblem> {};
 
 TEST_P(PlanTest, IsBuiltForAnH200) {
   const CudnnProblem& problem = GetParam();
-  SCOPED_TRACE(CudnnProblemKey(problem));
   const auto plan = CudnnPlan::Build(problem, H200());
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_FALSE((*plan)->name().empty());
@@ -64,7 +57,7 @@ TEST_P(PlanTest, IsBuiltForAnH200) {
 
   const auto tensors = (*plan)->GraphTensors();
   ASSERT_TRUE(tensors.ok()) << tensors.status();
-  EXPECT_EQ(Describe(*tensors), Describe(InGraph(problem)));
+  EXPECT_EQ(Describe(*tensors), Describe(CudnnTensors(problem)));
 
   const auto bytes = (*plan)->Serialize();
   ASSERT_TRUE(bytes.ok()) << bytes.status();

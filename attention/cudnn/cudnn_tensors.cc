@@ -68,13 +68,21 @@ std::vector<CudnnTensor> CudnnTensors(const CudnnProblem& problem) {
 
 int64_t ExpectedWorkspaceBytes(const CudnnProblem& problem) {
   const AttentionSizes& sizes = problem.sizes;
-  if (!problem.backward) return 256;
-  const int64_t rows = sizes.batch * sizes.query_heads * sizes.queries;
-  const int64_t sums = 4 * rows;
-  const int64_t product = problem.deterministic || problem.bias.has_value()
-                              ? 2 * rows * sizes.keys
-                              : 4 * rows * sizes.width;
-  return 256 + sums + product;
+  if (!problem.backward) return sizes.queries == 1 ? 0 : 256;
+  const auto round_up = [](int64_t size, int64_t multiple) {
+    return (size + multiple - 1) / multiple * multiple;
+  };
+  const int64_t heads = sizes.batch * sizes.query_heads;
+  const int64_t sums = 4 * heads * sizes.queries;
+  const int64_t product =
+      problem.deterministic || problem.bias.has_value()
+          ? 2 * heads * round_up(sizes.queries, 64) * round_up(sizes.keys, 128)
+          : 4 * heads * sizes.queries * sizes.width;
+  const int64_t grouped =
+      sizes.query_heads == sizes.key_heads
+          ? 0
+          : 2 * heads * sizes.keys * (sizes.width + sizes.value_width);
+  return 256 + sums + product + grouped;
 }
 
 }  // namespace softlookup::cudnn

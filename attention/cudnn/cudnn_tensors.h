@@ -58,10 +58,13 @@ std::vector<CudnnTensor> CudnnTensors(const CudnnProblem& problem);
 
 // The workspace that cuDNN 9.19 asks for on Hopper, in bytes, as measured:
 //
-//   forward   256, or 0 for one query of a problem that needs no more
-//   backward  256 + 4 B H Tq for the row sums of dO * O, plus dQ in float32,
-//             4 B H Tq D, or, for the deterministic algorithm and where a bias
-//             has a gradient, dS in half precision, 2 B H Tq Tk
+//   forward   256, and none for a single query
+//   backward  256 + 4 B H Tq for the row sums of dO * O,
+//             + dQ in float32, 4 B H Tq D; for the deterministic algorithm and
+//               where a bias has a gradient, dS in half precision instead,
+//               2 B H Tq Tk with Tq rounded up to 64 and Tk to 128,
+//             + with grouped heads dK and dV of every query head in half
+//               precision, 2 B H Tk (D + Dv)
 //
 // A check on what a plan says, never used instead of it.
 int64_t ExpectedWorkspaceBytes(const CudnnProblem& problem);

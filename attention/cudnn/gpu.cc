@@ -39,7 +39,7 @@ namespace softlookup::cudnn {
   X(cuStreamSynchronize)
 
 struct GpuFunctions {
-#define SOFTLOOKUP_CUDA_MEMBER(name) decltype(&name) name = nullptr;
+#define SOFTLOOKUP_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
   SOFTLOOKUP_CUDA_FUNCTIONS(SOFTLOOKUP_CUDA_MEMBER)
 #undef SOFTLOOKUP_CUDA_MEMBER
 
