@@ -25,6 +25,12 @@ def wide(dtype=numpy.float32):
             for name, shape in shapes.items()}
 
 
+def bfloat16_bits(tensors):
+    """The upper halves of float32 elements: rounded towards 0."""
+    return {name: (array.view(numpy.uint32) >> 16).astype(numpy.uint16)
+            for name, array in tensors.items()}
+
+
 def null_driver(**settings):
     """An environment in which libcuda.so.1 is the null driver."""
     environment = dict(os.environ, LD_LIBRARY_PATH=NULL_DRIVER)
@@ -67,8 +73,8 @@ class AttendGpuTest(Refused):
                 attend_testing.attention(tensors), 1e-5)
 
     def test_auto_is_not_for_mixed_input(self):
-        tensors = wide()
-        tensors["query"] = tensors["query"].astype(numpy.float16)
+        tensors = bfloat16_bits(wide())
+        tensors["query"] = wide(numpy.float16)["query"]
         self.attend(tensors, "--backend=auto", bfloat16=("key", "value"))
         self.assertEqual(
             self.stdout.splitlines()[0],
@@ -165,7 +171,8 @@ class AttendCudnnTest(Refused):
             "query has dtype F16; allowed with --backend=cudnn "
             "--precision=bfloat16: BF16, and F32, which is rounded")
         self.assertEqual(
-            self.cudnn(wide(), bfloat16=("query", "key", "value")),
+            self.cudnn(bfloat16_bits(wide()),
+                       bfloat16=("query", "key", "value")),
             "no NVIDIA driver: libcuda.so.1 cannot be opened")
 
     def test_weights(self):

@@ -177,9 +177,8 @@ absl::StatusOr<AttendRequest> ParseAttendFlags(const AttendFlags& flags) {
   if (flags.backend == kCudnn || flags.backend == kAuto) {
     request.backend = flags.backend;
     request.threads = AvailableProcessors();
-    SOFTLOOKUP_RETURN_IF_ERROR(flags.backend == kCudnn
-                                   ? ParseCudnn(flags)
-                                   : CheckNoRunOptions(flags));
+    SOFTLOOKUP_RETURN_IF_ERROR(
+        flags.backend == kCudnn ? ParseCudnn(flags) : CheckNoRunOptions(flags));
     return request;
   }
   SOFTLOOKUP_RETURN_IF_ERROR(request.precision == Precision::kFloat32

@@ -221,11 +221,11 @@ absl::StatusOr<AttendResult> RunOnGpu(const AttendRequest& request,
       .deterministic = request.deterministic};
   for (const StoredTensor* tensor : Numbers(file)) {
     if (tensor->dtype == run.element || tensor->dtype == Dtype::kF32) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        tensor->name, " has dtype ", DtypeName(tensor->dtype),
-        "; allowed with --backend=cudnn --precision=",
-        PrecisionName(request.precision), ": ", DtypeName(run.element),
-        ", and F32, which is rounded"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(tensor->name, " has dtype ", DtypeName(tensor->dtype),
+                     "; allowed with --backend=cudnn --precision=",
+                     PrecisionName(request.precision), ": ",
+                     DtypeName(run.element), ", and F32, which is rounded"));
   }
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       const AttendInput<float> input,
@@ -310,8 +310,9 @@ absl::StatusOr<AttendResult> RunAuto(const AttendRequest& request,
   }
   SOFTLOOKUP_ASSIGN_OR_RETURN(AttendResult result, RunOnCpu(cpu, file));
   result.summary =
-      absl::StrCat("auto: ", cpu.backend, " on the CPU, not cudnn: ",
-                   reason.value_or("no query"), "\n", result.summary);
+      absl::StrCat("auto: ", cpu.backend,
+                   " on the CPU, not cudnn: ", reason.value_or("no query"),
+                   "\n", result.summary);
   return result;
 }
 

@@ -32,8 +32,8 @@ struct AttendResult {
 //
 // The backend "auto" takes cuDNN when query, key, value, bias and
 // output_gradient are all F16 or all BF16 and cuDNN can; otherwise it computes
-// on the CPU in the precision asked for: by simd in float32 where simd can, else
-// by the reference. The summary says what it took and why.
+// on the CPU in the precision asked for: by simd in float32 where simd can,
+// else by the reference. The summary says what it took and why.
 absl::StatusOr<AttendResult> RunAttend(const AttendRequest& request,
                                        const SafetensorsFile& file);
 

@@ -31,9 +31,9 @@ HostBytes Output(std::vector<T>& elements) {
 
 // Keys or values with 0 beyond the key lengths: what is stored there may be
 // anything, and cuDNN multiplies it by a weight of 0.
-StridedView<const float> WithoutPadding(
-    const StridedView<const float>& view, absl::Span<const int64_t> lengths,
-    std::vector<float>& memory) {
+StridedView<const float> WithoutPadding(const StridedView<const float>& view,
+                                        absl::Span<const int64_t> lengths,
+                                        std::vector<float>& memory) {
   if (lengths.empty()) return view;
   int64_t last = 0;
   for (int axis = 0; axis < view.rank(); ++axis) {
@@ -227,9 +227,8 @@ absl::StatusOr<AttentionGradients<float>> CudnnAttention::Backward(
   std::vector<uint16_t> query(Count(inputs.query.shape()));
   std::vector<uint16_t> key(Count(inputs.key.shape()));
   std::vector<uint16_t> value(Count(inputs.value.shape()));
-  std::vector<uint16_t> bias(inputs.bias.has_value()
-                                 ? Count(inputs.bias->shape())
-                                 : 0);
+  std::vector<uint16_t> bias(
+      inputs.bias.has_value() ? Count(inputs.bias->shape()) : 0);
   std::map<CudnnTensorId, HostBytes> tensors = prepared.Tensors();
   tensors[CudnnTensorId::kOutput] = Input(output_bits);
   tensors[CudnnTensorId::kLogSumExp] = Input(log_sum_exp.elements());

@@ -69,8 +69,8 @@ class CudnnAttention {
 
   // O = softmax(Q K^T scale + bias) V and the log-sum-exp of each row.
   // InvalidArgument as DescribeCudnnProblem, for an element that is not finite
-  // in the element type, naming it (in a bias, -inf is allowed), and for a fully
-  // masked row under FullyMasked::kError. The runner's errors.
+  // in the element type, naming it (in a bias, -inf is allowed), and for a
+  // fully masked row under FullyMasked::kError. The runner's errors.
   absl::StatusOr<AttentionOutputs<float>> Forward(
       const AttentionInputs<float>& inputs,
       const AttentionOptions& options) const;

@@ -64,10 +64,9 @@ class StandIn : public CudnnRunner {
       auto* bits = static_cast<uint16_t*>(tensors.at(id).output);
       const int64_t width = values.size() / defined.size();
       for (int64_t n = 0; n < values.size(); ++n) {
-        bits[n] = FloatToHalf(defined[n / width] != 0
-                                  ? static_cast<float>(values[n])
-                                  : kNaN,
-                              problem.element);
+        bits[n] = FloatToHalf(
+            defined[n / width] != 0 ? static_cast<float>(values[n]) : kNaN,
+            problem.element);
       }
     };
     const Tensor<double> query = read(CudnnTensorId::kQuery);
@@ -110,8 +109,8 @@ class StandIn : public CudnnRunner {
           const AttentionOutputs<double> outputs,
           reference::AttentionForward<double>(inputs, options));
       write(CudnnTensorId::kOutput, outputs.output, visible.row);
-      auto* log_sum_exp = static_cast<float*>(
-          tensors.at(CudnnTensorId::kLogSumExp).output);
+      auto* log_sum_exp =
+          static_cast<float*>(tensors.at(CudnnTensorId::kLogSumExp).output);
       for (int64_t n = 0; n < outputs.log_sum_exp.size(); ++n) {
         log_sum_exp[n] = visible.row[n] != 0
                              ? static_cast<float>(outputs.log_sum_exp[n])
@@ -190,8 +189,8 @@ Case DrawCase(uint64_t seed) {
 }
 
 Tensor<double> Widen(const Tensor<float>& tensor) {
-  return Tensor<double>(tensor.shape(), {tensor.elements().begin(),
-                                         tensor.elements().end()});
+  return Tensor<double>(tensor.shape(),
+                        {tensor.elements().begin(), tensor.elements().end()});
 }
 
 // Equal to the reference's up to one rounding to the element type, which is
@@ -227,16 +226,16 @@ void ExpectTheReference(const Case& drawn, Dtype element) {
   const Tensor<double> value = Widen(drawn.value);
   const Tensor<double> gradient = Widen(drawn.gradient);
   Tensor<double> bias;
-  AttentionInputs<double> exact_inputs{
-      query.view(), key.view(), value.view(), std::nullopt, inputs.mask};
+  AttentionInputs<double> exact_inputs{query.view(), key.view(), value.view(),
+                                       std::nullopt, inputs.mask};
   if (drawn.bias.has_value()) {
     bias = Widen(*drawn.bias);
     exact_inputs.bias = std::as_const(bias).view();
   }
   const auto exact = reference::AttentionForward<double>(exact_inputs, {});
   ASSERT_TRUE(exact.ok());
-  const auto exact_gradients = reference::AttentionBackward<double>(
-      exact_inputs, {}, gradient.view());
+  const auto exact_gradients =
+      reference::AttentionBackward<double>(exact_inputs, {}, gradient.view());
   ASSERT_TRUE(exact_gradients.ok());
   const double relative = element == Dtype::kBF16 ? 0x1p-8 : 0x1p-11;
   ExpectRounded(outputs->output, exact->output, relative, "output");
@@ -394,12 +393,11 @@ TEST(CudnnAttentionTest, BackwardChecksShapes) {
             absl::StatusCode::kInvalidArgument);
   AttentionOutputs<float> other = *outputs;
   other.log_sum_exp = Tensor<float>({2, 4, 4});
-  EXPECT_EQ(
-      attention.Backward(drawn.inputs(), {}, other, drawn.gradient.view())
-          .status()
-          .message(),
-      "outputs.log_sum_exp has shape [2, 4, 4]; allowed: [B, H, Tq] = "
-      "[2, 4, 3]");
+  EXPECT_EQ(attention.Backward(drawn.inputs(), {}, other, drawn.gradient.view())
+                .status()
+                .message(),
+            "outputs.log_sum_exp has shape [2, 4, 4]; allowed: [B, H, Tq] = "
+            "[2, 4, 3]");
 }
 
 TEST(CudnnAttentionTest, DeterministicIsForBackward) {

@@ -38,10 +38,10 @@ absl::Status CheckCudnnVersion(size_t version) {
   if (version >= kMinCudnnVersion && version < kCudnnVersionEnd) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "cuDNN is ", CudnnVersionName(version), "; needed: ",
-      CudnnVersionName(kMinCudnnVersion), " or later, below ",
-      CudnnVersionName(kCudnnVersionEnd)));
+  return absl::FailedPreconditionError(
+      absl::StrCat("cuDNN is ", CudnnVersionName(version),
+                   "; needed: ", CudnnVersionName(kMinCudnnVersion),
+                   " or later, below ", CudnnVersionName(kCudnnVersionEnd)));
 }
 
 absl::Status OpenCudnn(const std::vector<std::string>& paths, void** handle) {

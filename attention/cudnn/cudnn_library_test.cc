@@ -47,7 +47,8 @@ TEST(OpenCudnnTest, TakesTheFirstThatOpens) {
   const auto shipped = RunfilePath("../cuda/lib/libcudnn.so.9");
   ASSERT_TRUE(shipped.ok()) << shipped.status();
   void* handle = nullptr;
-  const absl::Status status = OpenCudnn({"/no/libcudnn.so.9", *shipped}, &handle);
+  const absl::Status status =
+      OpenCudnn({"/no/libcudnn.so.9", *shipped}, &handle);
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_NE(handle, nullptr);
 }

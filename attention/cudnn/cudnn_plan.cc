@@ -156,10 +156,10 @@ void AddAttention(const CudnnProblem& problem, fe::graph::Graph& graph) {
     SetOutput(described.at(CudnnTensorId::kBiasGradient), gradient);
     options.set_dbias(gradient);
   }
-  auto [query_gradient, key_gradient, value_gradient] = graph.sdpa_backward(
-      query, key, value, tensors.at(CudnnTensorId::kOutput),
-      tensors.at(CudnnTensorId::kOutputGradient),
-      tensors.at(CudnnTensorId::kLogSumExp), options);
+  auto [query_gradient, key_gradient, value_gradient] =
+      graph.sdpa_backward(query, key, value, tensors.at(CudnnTensorId::kOutput),
+                          tensors.at(CudnnTensorId::kOutputGradient),
+                          tensors.at(CudnnTensorId::kLogSumExp), options);
   SetOutput(described.at(CudnnTensorId::kQueryGradient), query_gradient);
   SetOutput(described.at(CudnnTensorId::kKeyGradient), key_gradient);
   SetOutput(described.at(CudnnTensorId::kValueGradient), value_gradient);
@@ -214,9 +214,8 @@ absl::StatusOr<std::unique_ptr<CudnnHandle>> CudnnHandle::Create() {
   SOFTLOOKUP_RETURN_IF_ERROR(LoadCudnn());
   cudnnHandle_t handle = nullptr;
   SOFTLOOKUP_RETURN_IF_ERROR(
-      Guard(absl::StatusCode::kFailedPrecondition, "creates a handle", [&] {
-        return ErrorOf(fe::detail::create_handle(&handle));
-      }));
+      Guard(absl::StatusCode::kFailedPrecondition, "creates a handle",
+            [&] { return ErrorOf(fe::detail::create_handle(&handle)); }));
   return std::unique_ptr<CudnnHandle>(new CudnnHandle(handle));
 }
 
@@ -227,9 +226,8 @@ CudnnHandle::~CudnnHandle() {
 
 absl::Status CudnnHandle::SetStream(void* stream) {
   return Guard(absl::StatusCode::kInternal, "sets the stream", [&] {
-    return ErrorOf(
-        fe::detail::set_stream(static_cast<cudnnHandle_t>(handle_),
-                               static_cast<cudaStream_t>(stream)));
+    return ErrorOf(fe::detail::set_stream(static_cast<cudnnHandle_t>(handle_),
+                                          static_cast<cudaStream_t>(stream)));
   });
 }
 
@@ -253,8 +251,8 @@ absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::Build(
     AddAttention(problem, graph);
     return fe::error_t();
   }));
-  SOFTLOOKUP_RETURN_IF_ERROR(Guard(kRefused, "checks the graph",
-                                   [&] { return graph.validate(); }));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      Guard(kRefused, "checks the graph", [&] { return graph.validate(); }));
   SOFTLOOKUP_RETURN_IF_ERROR(Guard(kRefused, "builds the graph", [&] {
     return graph.build_operation_graph();
   }));
@@ -384,11 +382,10 @@ absl::StatusOr<std::shared_ptr<const CudnnPlan>> CudnnPlanCache::Get(
                               CudnnPlan::Build(problem, description_));
   ++builds_;
   if (entries_.size() == capacity_) {
-    entries_.erase(std::min_element(entries_.begin(), entries_.end(),
-                                    [](const auto& a, const auto& b) {
-                                      return a.second.last_use <
-                                             b.second.last_use;
-                                    }));
+    entries_.erase(std::min_element(
+        entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
+          return a.second.last_use < b.second.last_use;
+        }));
   }
   entries_[key] = {plan, ++uses_};
   return plan;

@@ -1,4 +1,5 @@
-// A problem turned into a cuDNN graph and the graph into a plan that a GPU runs.
+// A problem turned into a cuDNN graph and the graph into a plan that a GPU
+// runs.
 //
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(const GpuDescription h200,
 //                               GpuDescription::FromJson(kH200Json, 90));
@@ -84,8 +85,8 @@ class CudnnPlan {
   // cuDNN's name for engine and knobs, "eng6_k24=26".
   const std::string& name() const { return name_; }
 
-  // The tensors as the graph has them, by increasing id. For tests: CudnnTensors
-  // says what they should be.
+  // The tensors as the graph has them, by increasing id. For tests:
+  // CudnnTensors says what they should be.
   absl::StatusOr<std::vector<CudnnTensor>> GraphTensors() const;
 
   // The plan with its compiled kernels, for a later process and Deserialize.

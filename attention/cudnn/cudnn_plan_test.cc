@@ -4,6 +4,7 @@
 
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,6 +25,19 @@ const GpuDescription& H200() {
     return new GpuDescription(*parsed);
   }();
   return description;
+}
+
+// cudnn-frontend transposes keys and values in their last two axes where a part
+// of the graph takes them so; here with their last stride 1 again.
+std::vector<CudnnTensor> Untransposed(std::vector<CudnnTensor> tensors) {
+  for (CudnnTensor& tensor : tensors) {
+    const bool may_be =
+        tensor.id == CudnnTensorId::kKey || tensor.id == CudnnTensorId::kValue;
+    if (!may_be || tensor.strides[3] == 1) continue;
+    std::swap(tensor.shape[2], tensor.shape[3]);
+    std::swap(tensor.strides[2], tensor.strides[3]);
+  }
+  return tensors;
 }
 
 std::string Describe(const std::vector<CudnnTensor>& tensors) {
@@ -57,7 +71,7 @@ TEST_P(PlanTest, IsBuiltForAnH200) {
 
   const auto tensors = (*plan)->GraphTensors();
   ASSERT_TRUE(tensors.ok()) << tensors.status();
-  EXPECT_EQ(Describe(*tensors), Describe(CudnnTensors(problem)));
+  EXPECT_EQ(Describe(Untransposed(*tensors)), Describe(CudnnTensors(problem)));
 
   const auto bytes = (*plan)->Serialize();
   ASSERT_TRUE(bytes.ok()) << bytes.status();
@@ -98,8 +112,8 @@ TEST(CudnnPlanTest, ReadsNoOtherBytes) {
   ASSERT_TRUE(plan.ok()) << plan.status();
   const auto bytes = (*plan)->Serialize();
   ASSERT_TRUE(bytes.ok()) << bytes.status();
-  for (const std::string& wrong :
-       {std::string(), std::string("{}"), bytes->substr(0, bytes->size() / 2)}) {
+  for (const std::string& wrong : {std::string(), std::string("{}"),
+                                   bytes->substr(0, bytes->size() / 2)}) {
     const absl::Status status = CudnnPlan::CheckSerialized(wrong, H200());
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(status.message().substr(0, 19), "cuDNN reads a plan:");

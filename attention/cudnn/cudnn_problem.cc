@@ -47,7 +47,8 @@ absl::Status CheckBias(const CudnnProblem& problem) {
   const AttentionSizes& sizes = problem.sizes;
   const Shape& bias = *problem.bias;
   const Shape scores = sizes.ScoreShape();
-  const bool fits = bias.size() == 4 && (bias[0] == 1 || bias[0] == scores[0]) &&
+  const bool fits = bias.size() == 4 &&
+                    (bias[0] == 1 || bias[0] == scores[0]) &&
                     (bias[1] == 1 || bias[1] == scores[1]) &&
                     bias[2] == scores[2] && bias[3] == scores[3];
   if (!fits) {
@@ -113,8 +114,7 @@ std::string CudnnProblemKey(const CudnnProblem& problem) {
       DtypeName(problem.element), " B", sizes.batch, " H", sizes.query_heads,
       " Hkv", sizes.key_heads, " Tq", sizes.queries, " Tk", sizes.keys, " D",
       sizes.width, " Dv", sizes.value_width, " ",
-      CausalAlignmentName(problem.causal),
-      problem.Padded() ? " padded" : "",
+      CausalAlignmentName(problem.causal), problem.Padded() ? " padded" : "",
       problem.deterministic ? " deterministic" : "", " bias",
       problem.bias.has_value() ? ShapeString(*problem.bias) : " none",
       " scale ", absl::Hex(std::bit_cast<uint64_t>(problem.scale)), " ",
@@ -159,10 +159,10 @@ absl::StatusOr<CudnnProblem> DescribeCudnnProblem(
   CudnnProblem problem;
   SOFTLOOKUP_ASSIGN_OR_RETURN(problem.sizes, CheckAttention(inputs, options));
   if (inputs.mask.allowed.has_value()) {
-    return Refuse(absl::StrCat("mask of shape ",
-                               ShapeString(inputs.mask.allowed->shape()),
-                               " is given"),
-                  "causal, key_lengths, bias");
+    return Refuse(
+        absl::StrCat("mask of shape ",
+                     ShapeString(inputs.mask.allowed->shape()), " is given"),
+        "causal, key_lengths, bias");
   }
   if (!inputs.mask.key_starts.empty()) {
     return Refuse("key_starts is given", "causal, key_lengths, bias");

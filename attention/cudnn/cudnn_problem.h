@@ -5,9 +5,10 @@
 //       DescribeCudnnProblem(inputs, options,
 //                            {.element = Dtype::kBF16, .backward = true}));
 //
-// Everything that cuDNN refuses, or answers otherwise than attention/attention.h
-// promises, is refused here first, by a message of ours that names the argument,
-// what was given and what is allowed. Nothing here calls cuDNN.
+// Everything that cuDNN refuses, or answers otherwise than
+// attention/attention.h promises, is refused here first, by a message of ours
+// that names the argument, what was given and what is allowed. Nothing here
+// calls cuDNN.
 //
 // Sources of the limits: the cuDNN 9 documentation, "Attention" under "Graph
 // API", and the support checks of cudnn-frontend 1.19

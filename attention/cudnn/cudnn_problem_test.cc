@@ -117,11 +117,8 @@ TEST(CheckCudnnProblemTest, RefusesScales) {
 }
 
 TEST(CheckCudnnProblemTest, RefusesBiases) {
-  for (const Shape& shape : std::vector<Shape>{{2, 4, 1, 7},
-                                               {2, 4, 5, 1},
-                                               {3, 4, 5, 7},
-                                               {2, 2, 5, 7},
-                                               {5, 7}}) {
+  for (const Shape& shape : std::vector<Shape>{
+           {2, 4, 1, 7}, {2, 4, 5, 1}, {3, 4, 5, 7}, {2, 2, 5, 7}, {5, 7}}) {
     CudnnProblem problem = Problem();
     problem.bias = shape;
     EXPECT_EQ(Error(problem),

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-
 namespace softlookup::cudnn {
 
 int64_t CudnnTensor::Bytes() const {

@@ -6,8 +6,8 @@
 //                 ShapeString(tensor.shape).c_str());
 //   }
 //
-// Dimensions are those of attention/attention.h, but that cuDNN gives everything
-// rank 4: log_sum_exp is [B, H, Tq, 1] and lengths are [B, 1, 1, 1].
+// Dimensions are those of attention/attention.h, but that cuDNN gives
+// everything rank 4: log_sum_exp is [B, H, Tq, 1] and lengths are [B, 1, 1, 1].
 #ifndef SOFTLOOKUP_ATTENTION_CUDNN_CUDNN_TENSORS_H_
 #define SOFTLOOKUP_ATTENTION_CUDNN_CUDNN_TENSORS_H_
 

@@ -39,8 +39,8 @@ TEST(CudnnTensorsTest, ShapesAreTheReferences) {
       query.view(), key.view(), value.view(), bias.view(), {}};
   const auto outputs = reference::AttentionForward<double>(inputs, {});
   ASSERT_TRUE(outputs.ok()) << outputs.status();
-  const auto gradients = reference::AttentionBackward<double>(
-      inputs, {}, outputs->output.view());
+  const auto gradients =
+      reference::AttentionBackward<double>(inputs, {}, outputs->output.view());
   ASSERT_TRUE(gradients.ok()) << gradients.status();
 
   CudnnProblem problem = ContiguousProblem(kSizes, Dtype::kF16, true);
@@ -64,10 +64,10 @@ TEST(CudnnTensorsTest, ShapesAreTheReferences) {
   EXPECT_EQ(tensors.at("key_lengths").shape, Shape({2, 1, 1, 1}));
   for (const auto& [name, tensor] : tensors) {
     EXPECT_EQ(tensor.strides, ContiguousStrides(tensor.shape)) << name;
-    const Dtype expected =
-        name == "log_sum_exp"                                 ? Dtype::kF32
-        : name == "query_lengths" || name == "key_lengths" ? Dtype::kI32
-                                                              : Dtype::kF16;
+    const Dtype expected = name == "log_sum_exp" ? Dtype::kF32
+                           : name == "query_lengths" || name == "key_lengths"
+                               ? Dtype::kI32
+                               : Dtype::kF16;
     EXPECT_EQ(tensor.dtype, expected) << name;
     EXPECT_EQ(tensor.written, name.size() > 9 && name != "output_gradient" &&
                                   name.substr(name.size() - 9) == "_gradient")

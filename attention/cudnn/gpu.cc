@@ -65,8 +65,8 @@ absl::StatusOr<std::unique_ptr<GpuFunctions>> OpenDriver(
     const std::string& path, int* version) {
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "no NVIDIA driver: ", path, " cannot be opened"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("no NVIDIA driver: ", path, " cannot be opened"));
   }
   const auto get_version = reinterpret_cast<decltype(&cuDriverGetVersion)>(
       ::dlsym(library, "cuDriverGetVersion"));
@@ -76,20 +76,20 @@ absl::StatusOr<std::unique_ptr<GpuFunctions>> OpenDriver(
   }
   // Before the functions: an old driver lacks the newest of them.
   if (*version < kMinDriverVersion) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the NVIDIA driver is too old: it supports CUDA ",
-                     CudaVersionName(*version), "; needed: ",
-                     CudaVersionName(kMinDriverVersion), " or later"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the NVIDIA driver is too old: it supports CUDA ",
+        CudaVersionName(*version),
+        "; needed: ", CudaVersionName(kMinDriverVersion), " or later"));
   }
   auto functions = std::make_unique<GpuFunctions>();
 #define SOFTLOOKUP_CUDA_STRING(name) #name
-#define SOFTLOOKUP_CUDA_LOOK_UP(name)                                      \
-  functions->name = reinterpret_cast<decltype(functions->name)>(           \
-      ::dlsym(library, SOFTLOOKUP_CUDA_STRING(name)));                     \
-  if (functions->name == nullptr) {                                        \
-    return absl::FailedPreconditionError(                                  \
-        absl::StrCat("the NVIDIA driver ", path, " has no function ",      \
-                     SOFTLOOKUP_CUDA_STRING(name)));                       \
+#define SOFTLOOKUP_CUDA_LOOK_UP(name)                                 \
+  functions->name = reinterpret_cast<decltype(functions->name)>(      \
+      ::dlsym(library, SOFTLOOKUP_CUDA_STRING(name)));                \
+  if (functions->name == nullptr) {                                   \
+    return absl::FailedPreconditionError(                             \
+        absl::StrCat("the NVIDIA driver ", path, " has no function ", \
+                     SOFTLOOKUP_CUDA_STRING(name)));                  \
   }
   SOFTLOOKUP_CUDA_FUNCTIONS(SOFTLOOKUP_CUDA_LOOK_UP)
 #undef SOFTLOOKUP_CUDA_LOOK_UP
@@ -156,8 +156,9 @@ absl::Status Gpu::Initialise() {
       cuda.Check(cuda.cuDeviceGet(&device, 0), "finds device 0"));
   device_ = device;
   char name[256] = {};
-  SOFTLOOKUP_RETURN_IF_ERROR(cuda.Check(
-      cuda.cuDeviceGetName(name, sizeof(name) - 1, device), "names the device"));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      cuda.Check(cuda.cuDeviceGetName(name, sizeof(name) - 1, device),
+                 "names the device"));
   info_.name = name;
   int major = 0;
   int minor = 0;
@@ -170,8 +171,7 @@ absl::Status Gpu::Initialise() {
           &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
       "says the compute capability"));
   info_.capability = 10 * major + minor;
-  if (info_.capability < kMinCapability ||
-      info_.capability >= kCapabilityEnd) {
+  if (info_.capability < kMinCapability || info_.capability >= kCapabilityEnd) {
     return absl::FailedPreconditionError(
         absl::StrCat(info_.name, " has compute capability ", major, ".", minor,
                      "; needed: ", kMinCapability / 10, ".x"));
@@ -187,9 +187,8 @@ absl::Status Gpu::Initialise() {
   SOFTLOOKUP_RETURN_IF_ERROR(
       cuda.Check(cuda.cuCtxSetCurrent(context), "takes the context"));
   CUstream stream;
-  SOFTLOOKUP_RETURN_IF_ERROR(
-      cuda.Check(cuda.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
-                 "makes a stream"));
+  SOFTLOOKUP_RETURN_IF_ERROR(cuda.Check(
+      cuda.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "makes a stream"));
   stream_ = stream;
   return absl::OkStatus();
 }
@@ -255,12 +254,11 @@ absl::StatusOr<double> Gpu::Time(const std::function<absl::Status()>& start) {
   Event before{cuda};
   Event after{cuda};
   for (Event* event : {&before, &after}) {
-    SOFTLOOKUP_RETURN_IF_ERROR(
-        cuda.Check(cuda.cuEventCreate(&event->event, CU_EVENT_DEFAULT),
-                   "makes an event"));
+    SOFTLOOKUP_RETURN_IF_ERROR(cuda.Check(
+        cuda.cuEventCreate(&event->event, CU_EVENT_DEFAULT), "makes an event"));
   }
-  SOFTLOOKUP_RETURN_IF_ERROR(cuda.Check(
-      cuda.cuEventRecord(before.event, stream), "records an event"));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      cuda.Check(cuda.cuEventRecord(before.event, stream), "records an event"));
   SOFTLOOKUP_RETURN_IF_ERROR(start());
   SOFTLOOKUP_RETURN_IF_ERROR(
       cuda.Check(cuda.cuEventRecord(after.event, stream), "records an event"));

@@ -1,9 +1,9 @@
 // One NVIDIA GPU: its driver opened when needed, memory, streams, events.
 //
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(std::unique_ptr<Gpu> gpu, Gpu::Open());
-//   SOFTLOOKUP_ASSIGN_OR_RETURN(GpuMemory memory, gpu->Allocate(1024, "query"));
-//   SOFTLOOKUP_RETURN_IF_ERROR(gpu->CopyToGpu(host, 1024, memory.address()));
-//   SOFTLOOKUP_RETURN_IF_ERROR(gpu->Synchronize());
+//   SOFTLOOKUP_ASSIGN_OR_RETURN(GpuMemory memory, gpu->Allocate(1024,
+//   "query")); SOFTLOOKUP_RETURN_IF_ERROR(gpu->CopyToGpu(host, 1024,
+//   memory.address())); SOFTLOOKUP_RETURN_IF_ERROR(gpu->Synchronize());
 //
 // Uses the CUDA driver API alone (cuda.h, CUDA 13.0): the CUDA runtime is not
 // needed. Nothing is linked: where there is no driver, Open says so and the

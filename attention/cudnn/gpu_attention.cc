@@ -51,8 +51,8 @@ absl::Status CheckGpuAttentionBuilt() { return absl::OkStatus(); }
 absl::Status CheckGpuAttention(const AttentionInputs<float>& inputs,
                                const AttentionOptions& options, Dtype element,
                                bool backward) {
-  return cudnn::DescribeCudnnProblem(
-             inputs, options, {.element = element, .backward = backward})
+  return cudnn::DescribeCudnnProblem(inputs, options,
+                                     {.element = element, .backward = backward})
       .status();
 }
 

@@ -6,9 +6,9 @@
 // neither Bazel nor a network. tools/gpu_check finds cuDNN and starts it.
 //
 //   parity         forward and every gradient against the float64 reference and
-//                  the float32 kernels, over drawn shapes and masks, each element
-//                  within its bound (parity.h) and no tensor nearer than rounding
-//                  allows
+//                  the float32 kernels, over drawn shapes and masks, each
+//                  element within its bound (parity.h) and no tensor nearer
+//                  than rounding allows
 //   known faults   log-sum-exps near -100, T = 64, one query: cuDNN 9.19 gives
 //                  NaN there without the workaround of cudnn_problem.h
 //   repeats        the deterministic backward pass, three times, to the bit
@@ -129,8 +129,8 @@ Case DrawCase(RandomStream& stream, int number, Dtype element) {
   const int64_t width = kWidths[stream.UniformInt(6)];
   // Masks take turns, so that none is left out.
   const int mask = number % 7;
-  const int64_t queries = mask == 2 ? 1 + stream.UniformInt(keys)
-                                    : kLengths[stream.UniformInt(8)];
+  const int64_t queries =
+      mask == 2 ? 1 + stream.UniformInt(keys) : kLengths[stream.UniformInt(8)];
   Case drawn = DrawTensors(stream, batch, heads, key_heads, queries, keys,
                            width, element);
   if (mask == 1 || mask == 4 || mask == 6) {
@@ -147,10 +147,10 @@ Case DrawCase(RandomStream& stream, int number, Dtype element) {
   }
   drawn.name = absl::StrCat(
       DtypeName(element), " B", batch, " H", heads, "/", key_heads, " Tq",
-      queries, " Tk", keys, " D", width, " ",
-      CausalAlignmentName(drawn.causal),
-      drawn.lengths.empty() ? "" : absl::StrCat(" lengths ",
-                                                ShapeString(drawn.lengths)),
+      queries, " Tk", keys, " D", width, " ", CausalAlignmentName(drawn.causal),
+      drawn.lengths.empty()
+          ? ""
+          : absl::StrCat(" lengths ", ShapeString(drawn.lengths)),
       drawn.bias.has_value() ? " bias" : "");
   return drawn;
 }
@@ -165,8 +165,7 @@ Case DrawFaultCase(RandomStream& stream, int64_t queries, int64_t keys,
     // q.k / sqrt(64) = 64 * 3.5 * -3.5625 / 8 = -99.75 and a little noise.
     for (float& value : drawn.query.elements()) value = 3.5f;
     for (float& value : drawn.key.elements()) {
-      value = HalfToFloat(
-          FloatToHalf(-3.5625f + value / 16, element), element);
+      value = HalfToFloat(FloatToHalf(-3.5625f + value / 16, element), element);
     }
   }
   drawn.name = absl::StrCat(DtypeName(element), " Tq", queries, " Tk", keys,
@@ -180,15 +179,13 @@ void CheckTensor(const std::string& name, const Tensor<float>& ours,
   const ParityReport parity = Compare(ours, exact, element);
   json[name] = {{"error_over_bound", parity.worst},
                 {"error_over_rounding", parity.relative}};
-  report.Check(parity.worst <= 1,
-               absl::StrCat(json["case"].get<std::string>(), ": ", name, " ",
-                            parity.where));
-  // Of many elements one at least lies far from a multiple of its rounding.
+  report.Check(parity.worst <= 1, absl::StrCat(json["case"].get<std::string>(),
+                                               ": ", name, " ", parity.where));
   if (rounded && ours.size() >= kManyElements) {
-    report.Check(parity.relative >= kLeastRelative,
-                 absl::StrCat(json["case"].get<std::string>(), ": ", name,
-                              " is nearer than rounding allows: ",
-                              parity.relative));
+    report.Check(
+        parity.relative >= kLeastRelative,
+        absl::StrCat(json["case"].get<std::string>(), ": ", name,
+                     " is nearer than rounding allows: ", parity.relative));
   }
 }
 
@@ -277,10 +274,9 @@ absl::Status CheckParity(GpuRunner& runner, Report& report) {
           std::tuple(192, 192, true), std::tuple(128, 320, true),
           std::tuple(1, 64, true), std::tuple(1, 64, false),
           std::tuple(1, 17, false)}) {
-      SOFTLOOKUP_RETURN_IF_ERROR(
-          CheckCase(DrawFaultCase(stream, queries, keys, negative, element),
-                    element, runner, pool, report,
-                    report.json["known_faults"]));
+      SOFTLOOKUP_RETURN_IF_ERROR(CheckCase(
+          DrawFaultCase(stream, queries, keys, negative, element), element,
+          runner, pool, report, report.json["known_faults"]));
     }
   }
   return absl::OkStatus();

@@ -26,8 +26,8 @@ absl::StatusOr<std::unique_ptr<GpuRunner>> GpuRunner::Open() {
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       GpuDescription description,
       GpuDescription::OfDevice(0, gpu->info().capability));
-  return std::unique_ptr<GpuRunner>(new GpuRunner(
-      std::move(gpu), std::move(handle), std::move(description)));
+  return std::unique_ptr<GpuRunner>(
+      new GpuRunner(std::move(gpu), std::move(handle), std::move(description)));
 }
 
 absl::Status GpuRunner::Reserve(int64_t bytes, const std::string& what,
@@ -54,10 +54,9 @@ absl::Status GpuRunner::Upload(
     GpuMemory& memory = memory_[tensor.id];
     SOFTLOOKUP_RETURN_IF_ERROR(Reserve(tensor.Bytes(), tensor.name, memory));
     SOFTLOOKUP_RETURN_IF_ERROR(
-        tensor.written
-            ? gpu_->Fill(memory.address(), 0, tensor.Bytes())
-            : gpu_->CopyToGpu(found->second.input, tensor.Bytes(),
-                              memory.address()));
+        tensor.written ? gpu_->Fill(memory.address(), 0, tensor.Bytes())
+                       : gpu_->CopyToGpu(found->second.input, tensor.Bytes(),
+                                         memory.address()));
   }
   return absl::OkStatus();
 }

@@ -5,8 +5,8 @@
 //                               GpuRunner::Open());
 //   const CudnnAttention attention(runner.get(), {});
 //
-// One thread at a time, and the one that opened it: the GPU's context is current
-// there.
+// One thread at a time, and the one that opened it: the GPU's context is
+// current there.
 #ifndef SOFTLOOKUP_ATTENTION_CUDNN_GPU_RUNNER_H_
 #define SOFTLOOKUP_ATTENTION_CUDNN_GPU_RUNNER_H_
 

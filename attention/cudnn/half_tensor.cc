@@ -52,9 +52,8 @@ absl::StatusOr<std::vector<uint16_t>> ToHalf(
       [&](uint16_t& to, const float& from) {
         to = FloatToHalf(from, dtype);
         const float rounded = HalfToFloat(to, dtype);
-        const bool accepted =
-            std::isfinite(rounded) ||
-            (allow_minus_infinity && from == kMinusInfinity);
+        const bool accepted = std::isfinite(rounded) ||
+                              (allow_minus_infinity && from == kMinusInfinity);
         if (!accepted && !refused.has_value()) {
           refused = number;
           refused_value = from;

@@ -29,8 +29,7 @@ TEST(ToHalfTest, KeepsStrides) {
                                       StridedLayout{{2, 2}, {3, 1}});
   const auto bits = ToHalf("query", view, Dtype::kF16, false);
   ASSERT_TRUE(bits.ok()) << bits.status();
-  EXPECT_EQ(*bits,
-            (std::vector<uint16_t>{0x3c00, 0x4000, 0, 0x4200, 0x4400}));
+  EXPECT_EQ(*bits, (std::vector<uint16_t>{0x3c00, 0x4000, 0, 0x4200, 0x4400}));
 }
 
 TEST(ToHalfTest, NamesTheFirstThatDoesNotFit) {

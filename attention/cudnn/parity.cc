@@ -51,8 +51,8 @@ absl::StatusOr<ExactAttention> ComputeExactAttention(
   const Tensor<double> key = Widen(inputs.key);
   const Tensor<double> value = Widen(inputs.value);
   const Tensor<double> gradient = Widen(output_gradient);
-  AttentionInputs<double> wide{
-      query.view(), key.view(), value.view(), std::nullopt, inputs.mask};
+  AttentionInputs<double> wide{query.view(), key.view(), value.view(),
+                               std::nullopt, inputs.mask};
   Tensor<double> bias;
   if (inputs.bias.has_value()) {
     bias = Widen(*inputs.bias);
@@ -126,9 +126,9 @@ absl::StatusOr<ExactAttention> ComputeExactAttention(
           const double dp = Dot(g, &value(b, hk, j, 0), dv);
           const double ds = std::abs(p * (dp - delta));
           const double error =
-              kSlack * (u * (ds + 2 * p * d_bound) +
-                        2 * e * p *
-                            (AbsoluteDot(g, &value(b, hk, j, 0), dv) + d_bound));
+              kSlack *
+              (u * (ds + 2 * p * d_bound) +
+               2 * e * p * (AbsoluteDot(g, &value(b, hk, j, 0), dv) + d_bound));
           for (int64_t k = 0; k < d; ++k) {
             exact.query.bound(b, h, i, k) +=
                 scale * error * std::abs(key(b, hk, j, k));
@@ -165,6 +165,8 @@ ParityReport Compare(const Tensor<float>& ours, const Bounded& exact,
   // What lies below float16's normal numbers is rounded to a multiple of 2^-24.
   const double least = element == Dtype::kF16 ? 0x1p-24 : 0x1p-126;
   ParityReport report;
+  double squared_error = 0;
+  double squared = 0;
   for (int64_t n = 0; n < ours.size(); ++n) {
     const double expected = exact.exact[n];
     const double actual = ours[n];
@@ -172,11 +174,8 @@ ParityReport Compare(const Tensor<float>& ours, const Bounded& exact,
     if (std::isfinite(expected) && std::isfinite(actual)) {
       const double error = std::abs(actual - expected);
       ratio = error / (exact.bound[n] + 4 * least);
-      if (std::abs(expected) > 1e3 * least) {
-        report.relative =
-            std::max(report.relative,
-                     error / (UnitRoundoff(element) * std::abs(expected)));
-      }
+      squared_error += error * error;
+      squared += expected * expected;
     } else if (actual == expected ||
                (std::isnan(actual) && std::isnan(expected))) {
       ratio = 0;
@@ -191,6 +190,10 @@ ParityReport Compare(const Tensor<float>& ours, const Bounded& exact,
     }
     report.where = absl::StrCat(ShapeString(indices), ": ", actual, " for ",
                                 expected, ", bound ", exact.bound[n]);
+  }
+  if (squared > 0) {
+    report.relative =
+        std::sqrt(squared_error / squared) / UnitRoundoff(element);
   }
   return report;
 }

@@ -7,9 +7,9 @@
 //   const ParityReport report = Compare(ours, exact.output, Dtype::kBF16);
 //   // report.worst <= 1: every error is within its bound
 //
-// The inputs are the rounded ones that cuDNN was given. With u the unit roundoff
-// of the element type (2^-8 in bfloat16, 2^-11 in float16), P the weights, A =
-// sum_j P |V| and d = sum_k dO O:
+// The inputs are the rounded ones that cuDNN was given. With u the unit
+// roundoff of the element type (2^-8 in bfloat16, 2^-11 in float16), P the
+// weights, A = sum_j P |V| and d = sum_k dO O:
 //
 //   O   cuDNN rounds P and O:                u (|O| + A)
 //   L   float32:                             e
@@ -20,13 +20,14 @@
 //                                            |Q|
 //   dB  it rounds dS and dB:                 u |dB| + sum E
 //
-// first order in u; a quarter is added for the higher orders (u <= 2^-8, so they
-// are below it by far) and float32's e = 2^-19 (1 + S), S the largest sum of
-// |q k scale| and |bias|: P is off by e relative to itself.
+// first order in u; a quarter is added for the higher orders (u <= 2^-8, so
+// they are below it by far) and float32's e = 2^-19 (1 + S), S the largest sum
+// of |q k scale| and |bias|: P is off by e relative to itself.
 //
-// A result nearer than rounding allows is as wrong as one too far: a tensor of
-// many elements that were rounded to half precision has its largest error near
-// u / 2 of the element, never below u / 16.
+// A result nearer than rounding allows is as wrong as one too far. One rounding
+// to nearest gives errors of about 0.4 u of the elements in the root mean
+// square, spread evenly as they are; less than u / 16 over many elements is no
+// rounding.
 #ifndef SOFTLOOKUP_ATTENTION_CUDNN_PARITY_H_
 #define SOFTLOOKUP_ATTENTION_CUDNN_PARITY_H_
 
@@ -68,7 +69,8 @@ absl::StatusOr<ExactAttention> ComputeExactAttention(
 
 struct ParityReport {
   double worst = 0;     // the largest |ours - exact| / bound
-  double relative = 0;  // the largest |ours - exact| / (u |exact|)
+  double relative = 0;  // root mean square of ours - exact, over u and over
+                        // that of the exact elements
   std::string where;    // "[0, 1, 5, 63]: 0.25 for 0.2578125"
 };
 

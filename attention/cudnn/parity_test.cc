@@ -18,7 +18,6 @@
 namespace softlookup::cudnn {
 namespace {
 
-
 struct Case {
   Tensor<float> query;
   Tensor<float> key;
@@ -185,10 +184,10 @@ TEST(CompareTest, NonFiniteMustBeEqual) {
   constexpr float kFloatInfinity = std::numeric_limits<float>::infinity();
   const Bounded exact = {Tensor<double>({2}, {-kInfinity, 1}),
                          Tensor<double>({2}, {0, 0.5})};
-  EXPECT_LE(Compare(Tensor<float>({2}, {-kFloatInfinity, 1}), exact,
-                    Dtype::kBF16)
-                .worst,
-            0);
+  EXPECT_LE(
+      Compare(Tensor<float>({2}, {-kFloatInfinity, 1}), exact, Dtype::kBF16)
+          .worst,
+      0);
   EXPECT_EQ(Compare(Tensor<float>({2}, {0, 1}), exact, Dtype::kBF16).worst,
             kInfinity);
   const ParityReport nan = Compare(

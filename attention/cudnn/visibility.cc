@@ -22,7 +22,8 @@ Run KeysOf(const AttentionMask& mask, const AttentionSizes& sizes, int64_t b,
   if (mask.causal == CausalAlignment::kBottomRight) {
     run.end = std::min(run.end, i + 1 + sizes.keys - sizes.queries);
   }
-  if (!mask.key_lengths.empty()) run.end = std::min(run.end, mask.key_lengths[b]);
+  if (!mask.key_lengths.empty())
+    run.end = std::min(run.end, mask.key_lengths[b]);
   if (!mask.key_starts.empty()) run.first = mask.key_starts[b];
   return run;
 }
