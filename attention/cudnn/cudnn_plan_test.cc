@@ -2,6 +2,8 @@
 // workspace it asks for, and that a plan can be written and read.
 #include "attention/cudnn/cudnn_plan.h"
 
+#include <bit>
+#include <cstdint>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -9,9 +11,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "attention/cudnn/null_driver.h"
 #include "attention/cudnn/plan_cases.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 
 namespace softlookup::cudnn {
 namespace {
@@ -59,6 +64,72 @@ void PrintTo(const CudnnProblem& problem, std::ostream* stream) {
 
 namespace {
 
+int64_t Id(CudnnTensorId id) { return static_cast<int64_t>(id); }
+
+// The attention node as cudnn-frontend should write it: what is masked and how,
+// and which of our tensors is at which of its ports.
+nlohmann::json ExpectedNode(const CudnnProblem& problem) {
+  nlohmann::json node;
+  node["tag"] = problem.backward ? "SDPA_BWD" : "SDPA";
+  node["attn_scale_value"] = absl::AsciiStrToUpper(absl::StrCat(
+      absl::Hex(std::bit_cast<uint32_t>(static_cast<float>(problem.scale)),
+                absl::kZeroPad8)));
+  node["padding_mask"] = problem.Padded();
+  node["alibi_mask"] = false;
+  node["dropout_probability"] = nullptr;
+  node["left_bound"] = nullptr;
+  // j <= i, from the corner of the alignment.
+  node["right_bound"] = nullptr;
+  if (problem.causal != CausalAlignment::kNone) {
+    node["right_bound"] = 0;
+    node["diagonal_alignment"] = problem.causal == CausalAlignment::kTopLeft
+                                     ? "TOP_LEFT"
+                                     : "BOTTOM_RIGHT";
+  }
+  nlohmann::json& inputs = node["inputs"];
+  inputs["Q"] = Id(CudnnTensorId::kQuery);
+  inputs["K"] = Id(CudnnTensorId::kKey);
+  inputs["V"] = Id(CudnnTensorId::kValue);
+  if (problem.bias.has_value()) inputs["Bias"] = Id(CudnnTensorId::kBias);
+  if (problem.Padded()) {
+    inputs["SEQ_LEN_Q"] = Id(CudnnTensorId::kQueryLengths);
+    inputs["SEQ_LEN_KV"] = Id(CudnnTensorId::kKeyLengths);
+  }
+  nlohmann::json& outputs = node["outputs"];
+  if (!problem.backward) {
+    node["generate_stats"] = true;
+    outputs["O"] = Id(CudnnTensorId::kOutput);
+    outputs["Stats"] = Id(CudnnTensorId::kLogSumExp);
+    return node;
+  }
+  node["is_deterministic_algorithm"] = problem.deterministic;
+  inputs["O"] = Id(CudnnTensorId::kOutput);
+  inputs["Stats"] = Id(CudnnTensorId::kLogSumExp);
+  inputs["dO"] = Id(CudnnTensorId::kOutputGradient);
+  outputs["dQ"] = Id(CudnnTensorId::kQueryGradient);
+  outputs["dK"] = Id(CudnnTensorId::kKeyGradient);
+  outputs["dV"] = Id(CudnnTensorId::kValueGradient);
+  if (problem.bias.has_value()) {
+    outputs["dBias"] = Id(CudnnTensorId::kBiasGradient);
+  }
+  return node;
+}
+
+// The node that a serialized plan has, of what ExpectedNode says.
+nlohmann::json NodeOf(const std::string& bytes,
+                      const nlohmann::json& expected) {
+  const nlohmann::json plan = nlohmann::json::from_ubjson(bytes);
+  EXPECT_EQ(plan.at("nodes").size(), 1u);
+  const nlohmann::json& whole = plan.at("nodes").at(0);
+  nlohmann::json node;
+  for (const auto& [name, value] : expected.items()) {
+    node[name] = whole.at(name);
+  }
+  // The scale is a tensor that cudnn-frontend makes of the number.
+  node["inputs"].erase("Attn_scale");
+  return node;
+}
+
 class PlanTest : public testing::TestWithParam<CudnnProblem> {};
 
 TEST_P(PlanTest, IsBuiltForAnH200) {
@@ -75,6 +146,8 @@ TEST_P(PlanTest, IsBuiltForAnH200) {
 
   const auto bytes = (*plan)->Serialize();
   ASSERT_TRUE(bytes.ok()) << bytes.status();
+  const nlohmann::json expected = ExpectedNode(problem);
+  EXPECT_EQ(NodeOf(*bytes, expected).dump(1), expected.dump(1));
   // The compiled kernels are in it.
   EXPECT_GT(bytes->size(), 10000u);
   const absl::Status read = CudnnPlan::CheckSerialized(*bytes, H200());
