@@ -33,17 +33,24 @@ ABSL_FLAG(std::string, fully_masked, "zero",
           "What a row with every key masked gives: zero, nan or error.");
 ABSL_FLAG(bool, weights, false, "Also write weights, [B,H,Tq,Tk].");
 ABSL_FLAG(std::string, precision, "float64",
-          "Arithmetic and output: float64 or float32.");
+          "Arithmetic and output: float64 or float32; with --backend=cudnn "
+          "bfloat16 or float16, to which float32 input is rounded.");
 ABSL_FLAG(
     std::string, backend, "reference",
     "Implementation: reference, or with --precision=float32 simd: blocked, "
-    "threaded, widths up to 256, no weights.");
+    "threaded, widths up to 256, no weights; cudnn: on an NVIDIA GPU, in half "
+    "precision, if built with --config=cuda; auto: cudnn for F16 or BF16 input "
+    "where it can, otherwise the CPU in --precision, and it says which.");
 ABSL_FLAG(std::string, isa, "auto",
           "Instruction set of simd: auto, portable, avx2 or avx512. The result "
           "is the same to the bit.");
 ABSL_FLAG(std::string, threads, "",
           "Threads of simd, 1 to 1024; empty: one per processor. The result is "
           "the same to the bit.");
+
+ABSL_FLAG(bool, deterministic, false,
+          "With cudnn, gradients of the same bits from run to run, for more "
+          "memory; the other backends always have them.");
 
 namespace softlookup {
 namespace {
@@ -60,6 +67,7 @@ absl::Status Run() {
   flags.backend = absl::GetFlag(FLAGS_backend);
   flags.isa = absl::GetFlag(FLAGS_isa);
   flags.threads = absl::GetFlag(FLAGS_threads);
+  flags.deterministic = absl::GetFlag(FLAGS_deterministic);
   SOFTLOOKUP_ASSIGN_OR_RETURN(const AttendRequest request,
                               ParseAttendFlags(flags));
   if (IsSameFile(request.input, request.output)) {

@@ -7,13 +7,18 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "attention/attention_backend.h"
+#include "attention/gpu_attention.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "base/thread_pool.h"
 
 namespace softlookup {
 namespace {
+
+constexpr absl::string_view kCudnn = "cudnn";
+constexpr absl::string_view kAuto = "auto";
 
 // Parsers name the option; on the command line it is a flag.
 absl::Status FlagError(const absl::Status& status) {
@@ -29,7 +34,19 @@ absl::StatusOr<std::string> ParsePath(const std::string& name,
   return ResolveUserPath(path);
 }
 
-absl::StatusOr<Precision> ParsePrecision(const std::string& text) {
+// cuDNN computes in half precision, everything else in more.
+absl::StatusOr<Precision> ParsePrecision(const std::string& text,
+                                         const std::string& backend) {
+  if (backend == kCudnn) {
+    for (const Precision precision :
+         {Precision::kBFloat16, Precision::kFloat16}) {
+      if (text == PrecisionName(precision)) return precision;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("flag --precision is \"", text,
+                     "\"; allowed with --backend=cudnn: bfloat16, float16, to "
+                     "which float32 input is rounded"));
+  }
   for (const Precision precision : {Precision::kFloat64, Precision::kFloat32}) {
     if (text == PrecisionName(precision)) return precision;
   }
@@ -44,16 +61,17 @@ absl::StatusOr<double> ParseScale(const std::string& text,
     return absl::InvalidArgumentError(absl::StrCat(
         "flag --scale is \"", text, "\"; allowed: a finite number"));
   }
-  if (precision == Precision::kFloat32 && scale != 0 &&
+  // Half precision too scales in float32.
+  const bool is_float32 = precision != Precision::kFloat64;
+  if (is_float32 && scale != 0 &&
       std::abs(scale) < std::numeric_limits<float>::min()) {
     return absl::InvalidArgumentError(
         absl::StrCat("flag --scale is ", text,
                      ", which float32 does not hold; allowed: 0, or at least ",
                      std::numeric_limits<float>::min(), " in size"));
   }
-  const bool finite = precision == Precision::kFloat32
-                          ? std::isfinite(static_cast<float>(scale))
-                          : std::isfinite(scale);
+  const bool finite = is_float32 ? std::isfinite(static_cast<float>(scale))
+                                 : std::isfinite(scale);
   if (!finite) {
     return absl::InvalidArgumentError(
         absl::StrCat("flag --scale is ", text, "; allowed: a number finite in ",
@@ -71,6 +89,30 @@ absl::StatusOr<int> ParseThreads(const std::string& text) {
                      kMaxThreads, ", or nothing for all processors"));
   }
   return threads;
+}
+
+// Flags that only some backends have must be left alone with the others.
+absl::Status CheckNoRunOptions(const AttendFlags& flags) {
+  for (const auto& [name, is_default] :
+       {std::pair("isa", flags.isa == AttendFlags().isa),
+        std::pair("threads", flags.threads == AttendFlags().threads)}) {
+    if (is_default) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("flag --", name, " with --backend=", flags.backend,
+                     ", which has one way to run; allowed: --backend=simd "
+                     "--precision=float32"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ParseCudnn(const AttendFlags& flags) {
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckGpuAttentionBuilt());
+  if (flags.weights) {
+    return absl::InvalidArgumentError(
+        "flag --weights with --backend=cudnn, which never forms them; allowed: "
+        "--backend=reference");
+  }
+  return CheckNoRunOptions(flags);
 }
 
 // What the chosen backend does, out of what is asked.
@@ -93,22 +135,23 @@ absl::Status ParseBackend(const AttendFlags& flags, AttendRequest& request) {
     SOFTLOOKUP_ASSIGN_OR_RETURN(request.threads, ParseThreads(flags.threads));
     return absl::OkStatus();
   }
-  for (const auto& [name, is_default] :
-       {std::pair("isa", flags.isa == AttendFlags().isa),
-        std::pair("threads", flags.threads == AttendFlags().threads)}) {
-    if (is_default) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("flag --", name, " with --backend=", flags.backend,
-                     ", which has one way to run; allowed: --backend=simd "
-                     "--precision=float32"));
-  }
-  return absl::OkStatus();
+  return CheckNoRunOptions(flags);
 }
 
 }  // namespace
 
 std::string PrecisionName(Precision precision) {
-  return precision == Precision::kFloat32 ? "float32" : "float64";
+  switch (precision) {
+    case Precision::kFloat32:
+      return "float32";
+    case Precision::kBFloat16:
+      return "bfloat16";
+    case Precision::kFloat16:
+      return "float16";
+    case Precision::kFloat64:
+      break;
+  }
+  return "float64";
 }
 
 absl::StatusOr<AttendRequest> ParseAttendFlags(const AttendFlags& flags) {
@@ -125,10 +168,18 @@ absl::StatusOr<AttendRequest> ParseAttendFlags(const AttendFlags& flags) {
   request.options.fully_masked = *fully_masked;
   request.options.weights = flags.weights;
   SOFTLOOKUP_ASSIGN_OR_RETURN(request.precision,
-                              ParsePrecision(flags.precision));
+                              ParsePrecision(flags.precision, flags.backend));
   if (!flags.scale.empty()) {
     SOFTLOOKUP_ASSIGN_OR_RETURN(request.options.scale,
                                 ParseScale(flags.scale, request.precision));
+  }
+  request.deterministic = flags.deterministic;
+  if (flags.backend == kCudnn || flags.backend == kAuto) {
+    request.backend = flags.backend;
+    request.threads = AvailableProcessors();
+    SOFTLOOKUP_RETURN_IF_ERROR(
+        flags.backend == kCudnn ? ParseCudnn(flags) : CheckNoRunOptions(flags));
+    return request;
   }
   SOFTLOOKUP_RETURN_IF_ERROR(request.precision == Precision::kFloat32
                                  ? ParseBackend<float>(flags, request)

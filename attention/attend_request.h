@@ -19,9 +19,9 @@
 namespace softlookup {
 
 // The arithmetic that a computation runs in.
-enum class Precision { kFloat64, kFloat32 };
+enum class Precision { kFloat64, kFloat32, kBFloat16, kFloat16 };
 
-// "float64", "float32".
+// "float64", "float32", "bfloat16", "float16".
 std::string PrecisionName(Precision precision);
 
 // The flags as they are typed, with their defaults.
@@ -36,6 +36,7 @@ struct AttendFlags {
   std::string backend = "reference";
   std::string isa = "auto";
   std::string threads;  // a number; empty: the processors there are
+  bool deterministic = false;
 };
 
 struct AttendRequest {
@@ -44,7 +45,10 @@ struct AttendRequest {
   CausalAlignment causal = CausalAlignment::kNone;
   AttentionOptions options;
   Precision precision = Precision::kFloat64;
+  // The name of an AttentionBackend; "cudnn"; or "auto", whose precision is
+  // that of the CPU when it is picked.
   std::string backend;
+  bool deterministic = false;  // for cudnn
   // For backends that have run options.
   kernels::InstructionSet instruction_set = kernels::BestInstructionSet();
   int threads = 1;
@@ -53,7 +57,8 @@ struct AttendRequest {
 // InvalidArgument, naming the flag, for a missing path, an unknown word, a
 // scale that is not a number or not finite in the precision asked for, an
 // instruction set that this processor lacks, a number of threads that no pool
-// has, and what the backend does not do.
+// has, and what the backend does not do. FailedPrecondition for cudnn where the
+// program was built without it.
 absl::StatusOr<AttendRequest> ParseAttendFlags(const AttendFlags& flags);
 
 }  // namespace softlookup

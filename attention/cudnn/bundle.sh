@@ -1,0 +1,55 @@
+#!/bin/sh
+# Packs gpu_check and the shared libraries it needs, but for the C library's,
+# into one file that runs on a machine without Bazel and without a network:
+#
+#   bundle.sh path/to/gpu_check gpu_check.run
+#
+# The file is a shell script followed by a compressed archive.
+set -eu
+program=$1
+output=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+mkdir "$folder/pack"
+cp -L "$program" "$folder/pack/gpu_check"
+chmod u+w "$folder/pack/gpu_check"
+ldd "$folder/pack/gpu_check" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' |
+  while read -r library; do
+    case "$library" in
+      */libc.so.* | */libm.so.* | */libdl.so.* | */libpthread.so.* | */librt.so.*) ;;
+      *) cp -L "$library" "$folder/pack/" ;;
+    esac
+  done
+# Equal inputs give equal bytes.
+tar -C "$folder/pack" --sort=name --mtime=@0 --owner=0 --group=0 \
+  --numeric-owner -cf "$folder/pack.tar" .
+gzip -9 -n "$folder/pack.tar"
+cat > "$output" <<'HEADER'
+#!/bin/sh
+# gpu_check, packed by attention/cudnn/bundle.sh. Takes its flags; --help lists
+# them. Exit codes: 0 all is well; 1 a check failed; 2 bad usage; 3 no GPU.
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
+sed '1,/^ARCHIVE$/d' "$0" | gzip -dc | tar -C "$folder" -xf - || exit 1
+# cuDNN where Python's wheels put it, if the system's loader does not know it.
+wheels=$(python3 - <<'PYTHON' 2>/dev/null
+import glob, site, sys
+roots = site.getsitepackages() + [site.getusersitepackages()] + sys.path
+print(":".join(dict.fromkeys(
+    folder for root in roots if root
+    for folder in glob.glob(root + "/nvidia/*/lib"))))
+PYTHON
+)
+LD_LIBRARY_PATH="$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}${wheels:+:$wheels}" \
+  "$folder/gpu_check" "$@"
+exit $?
+ARCHIVE
+HEADER
+cat "$folder/pack.tar.gz" >> "$output"
+chmod a+x "$output"
+size=$(wc -c < "$output")
+if [ "$size" -gt $((40 * 1024 * 1024)) ]; then
+  echo "bundle.sh: $output has $size bytes; allowed: 40 MiB" >&2
+  exit 1
+fi

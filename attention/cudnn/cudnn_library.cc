@@ -1,0 +1,79 @@
+#include "attention/cudnn/cudnn_library.h"
+
+#include <dlfcn.h>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/runfiles.h"
+
+namespace cudnn_frontend {
+// cudnn-frontend looks its functions up here (cudnn_frontend_shim.h, under
+// NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING).
+void* cudnn_dlhandle = nullptr;
+}  // namespace cudnn_frontend
+
+namespace softlookup::cudnn {
+namespace {
+
+constexpr const char* kSoname = "libcudnn.so.9";
+
+absl::Status LoadOnce() {
+  std::vector<std::string> paths;
+  const absl::StatusOr<std::string> shipped =
+      RunfilePath(absl::StrCat("../cuda/lib/", kSoname));
+  if (shipped.ok()) paths.push_back(*shipped);
+  paths.push_back(kSoname);
+  return OpenCudnn(paths, &cudnn_frontend::cudnn_dlhandle);
+}
+
+}  // namespace
+
+std::string CudnnVersionName(size_t version) {
+  return absl::StrCat(version / 10000, ".", version / 100 % 100, ".",
+                      version % 100);
+}
+
+absl::Status CheckCudnnVersion(size_t version) {
+  if (version >= kMinCudnnVersion && version < kCudnnVersionEnd) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("cuDNN is ", CudnnVersionName(version),
+                   "; needed: ", CudnnVersionName(kMinCudnnVersion),
+                   " or later, below ", CudnnVersionName(kCudnnVersionEnd)));
+}
+
+absl::Status OpenCudnn(const std::vector<std::string>& paths, void** handle) {
+  void* library = nullptr;
+  for (const std::string& path : paths) {
+    library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library != nullptr) break;
+  }
+  if (library == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("no cuDNN: ", absl::StrJoin(paths, " or "),
+                     " cannot be opened; put its folder into LD_LIBRARY_PATH"));
+  }
+  const auto version =
+      reinterpret_cast<size_t (*)()>(::dlsym(library, "cudnnGetVersion"));
+  if (version == nullptr) {
+    ::dlclose(library);
+    return absl::FailedPreconditionError(absl::StrCat(
+        absl::StrJoin(paths, " or "), " has no cudnnGetVersion: not cuDNN"));
+  }
+  absl::Status status = CheckCudnnVersion(version());
+  if (!status.ok()) {
+    ::dlclose(library);
+    return status;
+  }
+  *handle = library;
+  return absl::OkStatus();
+}
+
+absl::Status LoadCudnn() {
+  static const absl::Status& status = *new absl::Status(LoadOnce());
+  return status;
+}
+
+}  // namespace softlookup::cudnn

@@ -1,0 +1,91 @@
+// One attention problem as cuDNN is given it, and what cuDNN cannot do.
+//
+//   SOFTLOOKUP_ASSIGN_OR_RETURN(
+//       const CudnnProblem problem,
+//       DescribeCudnnProblem(inputs, options,
+//                            {.element = Dtype::kBF16, .backward = true}));
+//
+// Everything that cuDNN refuses, or answers otherwise than
+// attention/attention.h promises, is refused here first, by a message of ours
+// that names the argument, what was given and what is allowed. Nothing here
+// calls cuDNN.
+//
+// Sources of the limits: the cuDNN 9 documentation, "Attention" under "Graph
+// API", and the support checks of cudnn-frontend 1.19
+// (node/sdpa_support_surface.h, node/scaled_dot_product_flash_attention.h).
+#ifndef SOFTLOOKUP_ATTENTION_CUDNN_CUDNN_PROBLEM_H_
+#define SOFTLOOKUP_ATTENTION_CUDNN_CUDNN_PROBLEM_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "attention/attention.h"
+#include "attention/mask.h"
+#include "base/dtype.h"
+#include "base/shape.h"
+#include "base/strided_view.h"
+
+namespace softlookup::cudnn {
+
+// Widths D and Dv: multiples of the first up to the second.
+inline constexpr int64_t kWidthMultiple = 8;
+inline constexpr int64_t kMaxWidth = 256;
+
+struct CudnnProblem {
+  bool backward = false;
+  Dtype element = Dtype::kBF16;  // or kF16: of queries, keys, values, outputs
+  AttentionSizes sizes;
+  CausalAlignment causal = CausalAlignment::kNone;
+  bool key_lengths = false;   // a length per batch entry is given
+  std::optional<Shape> bias;  // its shape, [B or 1, H or 1, Tq, Tk]
+  double scale = 1;
+  // The same bits from run to run; backward only, the forward always has them.
+  bool deterministic = false;
+  // Strides of what the caller has, in elements. All else is contiguous.
+  Shape query_strides;
+  Shape key_strides;
+  Shape value_strides;
+
+  // Whether cuDNN is given query and key lengths: with key_lengths, and always
+  // backward, with full lengths if need be. Without them cuDNN 9.19 has two
+  // faults on Hopper: dQ is NaN when Tk % 128 == 64 and a log-sum-exp is below
+  // -88.7, and dK and dV are NaN when Tq == 1.
+  bool Padded() const { return key_lengths || backward; }
+};
+
+// A description with contiguous strides.
+CudnnProblem ContiguousProblem(const AttentionSizes& sizes, Dtype element,
+                               bool backward);
+
+// A key of a cache: equal exactly for problems that one plan serves. A plan
+// knows the shape of key lengths and bias and not their values.
+std::string CudnnProblemKey(const CudnnProblem& problem);
+
+// InvalidArgument for what cuDNN does not do:
+//   element types but BF16 and F16; widths that are not multiples of 8 up to
+//   256; a last stride but 1, and other strides that are not multiples of 8 or
+//   below it; a scale that is not positive; a bias that is broadcast along
+//   queries or keys; bottom-right causality with a bias, with more queries than
+//   keys, or with key lengths (cuDNN's diagonal ends at the last real key, ours
+//   at the tensor's last); backward with one query and one key.
+absl::Status CheckCudnnProblem(const CudnnProblem& problem);
+
+struct CudnnRequest {
+  Dtype element = Dtype::kBF16;
+  bool backward = false;
+  bool deterministic = false;
+};
+
+// The problem of these inputs, checked. InvalidArgument as CheckAttention and
+// CheckCudnnProblem, and for what has no place in a CudnnProblem: boolean
+// masks, key starts, and weights.
+absl::StatusOr<CudnnProblem> DescribeCudnnProblem(
+    const AttentionInputs<float>& inputs, const AttentionOptions& options,
+    const CudnnRequest& request);
+
+}  // namespace softlookup::cudnn
+
+#endif  // SOFTLOOKUP_ATTENTION_CUDNN_CUDNN_PROBLEM_H_

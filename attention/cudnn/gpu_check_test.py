@@ -1,0 +1,87 @@
+"""The packed gpu_check where there is no GPU."""
+
+import ctypes
+import os
+import subprocess
+import tempfile
+import unittest
+
+BUNDLE = os.path.abspath("attention/cudnn/gpu_check.run")
+SCRIPT = os.path.abspath("tools/gpu_check")
+NULL_DRIVER = os.path.abspath("attention/cudnn/null_driver")
+
+
+def has_driver():
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+no_driver = unittest.skipIf(has_driver(), "this machine has a driver")
+
+
+def run(*command, **environment):
+    clean = {"PATH": "/usr/bin:/bin", **environment}
+    return subprocess.run(command, env=clean, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=50,
+                          cwd=tempfile.mkdtemp(dir=os.environ["TEST_TMPDIR"]))
+
+
+class GpuCheckTest(unittest.TestCase):
+
+    @no_driver
+    def test_no_driver(self):
+        result = run(BUNDLE)
+        self.assertEqual(
+            (result.returncode, result.stdout, result.stderr),
+            (3, "", "gpu_check: no GPU: no NVIDIA driver: libcuda.so.1 cannot "
+             "be opened\n"))
+
+    def test_no_device(self):
+        result = run(BUNDLE, LD_LIBRARY_PATH=NULL_DRIVER)
+        self.assertEqual(
+            (result.returncode, result.stderr),
+            (3, "gpu_check: no GPU: no CUDA device: the NVIDIA driver sees "
+             "none\n"))
+
+    def test_no_gpu_that_computes(self):
+        # No cuDNN where the system has none, else what cuDNN says.
+        result = run(BUNDLE, LD_LIBRARY_PATH=NULL_DRIVER,
+                     NULL_DRIVER_DEVICES="1")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertRegex(
+            result.stderr,
+            r"\Agpu_check: (no cuDNN: libcudnn\.so\.9 cannot be opened; put its "
+            r"folder into LD_LIBRARY_PATH|cuDNN is .*; needed: .*|"
+            r"cuDNN creates a handle: CUDNN_STATUS_NOT_INITIALIZED)\n\Z")
+
+    def test_bad_usage(self):
+        result = run(BUNDLE, "--nothing")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("unknown flag --nothing", result.stderr)
+
+    def test_size(self):
+        self.assertLess(os.stat(BUNDLE).st_size, 40 << 20)
+
+    @no_driver
+    def test_script_finds_the_program(self):
+        result = run(SCRIPT, SOFTLOOKUP_GPU_CHECK=BUNDLE)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("no GPU", result.stderr)
+
+    def test_script_without_the_program(self):
+        folder = tempfile.mkdtemp(dir=os.environ["TEST_TMPDIR"])
+        copy = os.path.join(folder, "gpu_check")
+        with open(SCRIPT, encoding="utf-8") as script:
+            text = script.read()
+        with open(copy, "w", encoding="utf-8") as script:
+            script.write(text)
+        result = run("/bin/sh", copy)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("no gpu_check.run", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
