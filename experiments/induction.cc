@@ -20,7 +20,9 @@
 #include "absl/types/span.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/memory.h"
 #include "base/random.h"
+#include "base/saturating.h"
 #include "base/status.h"
 #include "base/tensor.h"
 #include "experiments/estimate.h"
@@ -100,6 +102,28 @@ absl::Status AsFlag(const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat("--", status.message()));
 }
 
+// Refuses what no machine would hold, before it is tried.
+absl::Status CheckSizes(const RepeatTrainingOptions& options) {
+  const ModelConfig& model = options.model;
+  const int64_t positions = options.data.positions;
+  const int64_t watched = std::max(absl::GetFlag(FLAGS_sequences),
+                                   absl::GetFlag(FLAGS_curve_sequences));
+  // As they are, and twice more while they are frozen or substituted.
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckMemory("the attention patterns of all sequences",
+                  SaturatingProduct({3 * 4, watched, model.layers, model.heads,
+                                     positions, positions})));
+  // In a layer: the stream, queries, keys and values with their gradients, the
+  // position-wise layer; then the logits.
+  const int64_t projected =
+      (2 * model.heads + 2 * model.key_heads) * model.head_width;
+  const int64_t layer = 4 * model.width + 2 * projected + 4 * model.mlp_width;
+  return CheckMemory(
+      "the activations of all sequences",
+      SaturatingProduct({4, std::max(watched, options.data.batch), positions,
+                         model.layers * layer + 3 * model.vocabulary}));
+}
+
 absl::StatusOr<RepeatTrainingOptions> Options() {
   RepeatTrainingOptions options;
   ModelConfig& model = options.model;
@@ -175,6 +199,7 @@ absl::StatusOr<RepeatTrainingOptions> Options() {
   options.curve_interval = absl::GetFlag(FLAGS_curve_interval);
   options.curve_sequences = absl::GetFlag(FLAGS_curve_sequences);
   SOFTLOOKUP_RETURN_IF_ERROR(AsFlag(CheckRepeatTraining(options)));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckSizes(options));
   return options;
 }
 

@@ -152,6 +152,8 @@ class InductionProgramTest(unittest.TestCase):
              '--isa is "sse"; allowed: auto, portable, avx2, avx512'),
             (["--checkpoint_interval=0"],
              "--checkpoint_interval is 0; allowed: 1 to 1000000"),
+            (["--context=1024", "--sequences=4096", "--layers=16",
+              "--heads=64"], "the attention patterns of all sequences"),
             (["--resume"], "induction.training.safetensors: "),
             (["--checkpoint=/nowhere/x"], "/nowhere"),
             (["--save_model=/nowhere/x"], "/nowhere"),
