@@ -18,7 +18,6 @@
 
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
@@ -277,18 +276,10 @@ absl::Status Run() {
       kernels::ParseThreadCounts(absl::GetFlag(FLAGS_threads)));
   const double least = absl::GetFlag(FLAGS_seconds);
   SOFTLOOKUP_RETURN_IF_ERROR(kernels::CheckSecondsFlag(least));
-  std::vector<Case> cases;
-  for (Case& one : Cases()) {
-    if (absl::StrContains(one.name, absl::GetFlag(FLAGS_filter))) {
-      cases.push_back(std::move(one));
-    }
-  }
-  if (cases.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("flag --filter is \"", absl::GetFlag(FLAGS_filter),
-                     "\", which is in no case's name; try forward, backward, "
-                     "causal, gemm, array or d=64"));
-  }
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      const std::vector<Case> cases,
+      kernels::SelectCases(Cases(), absl::GetFlag(FLAGS_filter), "case",
+                           "forward, backward, causal, gemm, array or d=64"));
   const std::string json = ResolveUserPath(absl::GetFlag(FLAGS_json));
   if (!json.empty()) SOFTLOOKUP_RETURN_IF_ERROR(CheckWritable(json));
   std::vector<std::unique_ptr<ThreadPool>> pools;

@@ -28,16 +28,6 @@ std::vector<double> Differences(const std::vector<double>& a,
   return differences;
 }
 
-// Patches one head's part of hook_q, hook_k or hook_v: [B, T, H, D].
-void PatchHead(const std::string& name, int64_t head, const Tensor<float>& from,
-               Interventions<float>& edits) {
-  edits.Add(name, [head, from](const StridedView<float>& to) {
-    ForEachElement([](float& x, float y) { x = y; },
-                   to.Slice(2, head, head + 1),
-                   from.view().Slice(2, head, head + 1));
-  });
-}
-
 Tensor<double> Plus(Tensor<double> a, const Tensor<double>& b) {
   for (int64_t i = 0; i < a.size(); ++i) a[i] += b[i];
   return a;
@@ -178,11 +168,8 @@ absl::StatusOr<Json> HeadInterventions::Paths(const HeadPair& pair) const {
   Json paths;
   for (const auto& [name, hook] : inputs) {
     const std::string point = AttentionPoint(layer, hook);
-    const Tensor<float>& patch = without.at(point);
     Interventions<float> edits;
-    for (int64_t head = 0; head < patch.dim(2); ++head) {
-      PatchHead(point, head, patch, edits);
-    }
+    PatchActivation(point, without.at(point), edits);
     ActivationCache<float> cache({AttentionPoint(layer, "hook_pattern")});
     JoinedHooks<float> patched({&edits, &cache});
     SOFTLOOKUP_ASSIGN_OR_RETURN(paths[name], Effect(patched));

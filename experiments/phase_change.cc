@@ -22,6 +22,8 @@ std::vector<double> Column(
 
 // The largest rise up to the point `end`.
 Json MeasureBump(const std::vector<CurvePoint>& curve, int64_t end) {
+  const std::vector<double> loss =
+      Column(curve, [](const CurvePoint& point) { return Mean(point.loss); });
   Json bump;
   bump["found"] = false;
   double largest = 0;
@@ -29,7 +31,7 @@ Json MeasureBump(const std::vector<CurvePoint>& curve, int64_t end) {
   int64_t to = -1;
   for (int64_t i = 0; i <= end; ++i) {
     for (int64_t j = i + 1; j <= end; ++j) {
-      const double rise = Mean(curve[j].loss) - Mean(curve[i].loss);
+      const double rise = loss[j] - loss[i];
       if (rise <= largest) continue;
       largest = rise;
       from = i;

@@ -21,7 +21,6 @@
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "attention/kernels/benchmark_flags.h"
@@ -196,18 +195,10 @@ absl::Status Run() {
       kernels::ParseThreadCounts(absl::GetFlag(FLAGS_threads)));
   const double least = absl::GetFlag(FLAGS_seconds);
   SOFTLOOKUP_RETURN_IF_ERROR(kernels::CheckSecondsFlag(least));
-  std::vector<Case> cases;
-  for (Case& one : Cases()) {
-    if (absl::StrContains(one.name, absl::GetFlag(FLAGS_filter))) {
-      cases.push_back(std::move(one));
-    }
-  }
-  if (cases.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "flag --filter is \"", absl::GetFlag(FLAGS_filter),
-        "\", which is in no model's name; try width, positions, batch or "
-        "layers"));
-  }
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      const std::vector<Case> cases,
+      kernels::SelectCases(Cases(), absl::GetFlag(FLAGS_filter), "model",
+                           "width, positions, batch or layers"));
   const std::string json = ResolveUserPath(absl::GetFlag(FLAGS_json));
   if (!json.empty()) SOFTLOOKUP_RETURN_IF_ERROR(CheckWritable(json));
 

@@ -10,6 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "attention/kernels/instruction_set.h"
 
 namespace softlookup::kernels {
@@ -20,6 +23,24 @@ absl::StatusOr<std::vector<int>> ParseThreadCounts(const std::string& text);
 
 // --isa. InvalidArgument, with the flag's name, as ParseInstructionSet.
 absl::StatusOr<InstructionSet> ParseIsaFlag(const std::string& text);
+
+// --filter: the cases whose `name` contains the text. InvalidArgument, saying
+// what a case is called and what to try, where there is none.
+template <typename Case>
+absl::StatusOr<std::vector<Case>> SelectCases(std::vector<Case> cases,
+                                              const std::string& filter,
+                                              absl::string_view called,
+                                              absl::string_view to_try) {
+  std::erase_if(cases, [&](const Case& one) {
+    return !absl::StrContains(one.name, filter);
+  });
+  if (cases.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("flag --filter is \"", filter, "\", which is in no ",
+                     called, "'s name; try ", to_try));
+  }
+  return cases;
+}
 
 // --seconds: how long to measure. InvalidArgument unless 0 to 3600.
 absl::Status CheckSecondsFlag(double seconds);
