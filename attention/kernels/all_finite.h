@@ -15,20 +15,28 @@ bool AllFinite(const float* tile, int64_t stride, int64_t rows, int64_t width) {
   // sums, because each waits for its last addition.
   typename Simd::Float sum[4];
   for (auto& part : sum) part = Simd::Zero();
-  for (int64_t row = 0; row < rows; ++row) {
-    const float* elements = tile + row * stride;
-    int64_t k = 0;
-    for (; k + 4 * Simd::kLanes <= width; k += 4 * Simd::kLanes) {
+  const int64_t whole = width / Simd::kLanes * Simd::kLanes;
+  int64_t row = 0;
+  for (; row + 4 <= rows; row += 4) {
+    for (int64_t k = 0; k < whole; k += Simd::kLanes) {
 #pragma GCC unroll 4
       for (int i = 0; i < 4; ++i) {
-        sum[i] = Simd::Fma(Simd::Load(elements + k + i * Simd::kLanes),
+        sum[i] = Simd::Fma(Simd::Load(tile + (row + i) * stride + k),
                            Simd::Zero(), sum[i]);
       }
     }
-    for (; k < width; k += Simd::kLanes) {
-      const int columns = static_cast<int>(Smaller(Simd::kLanes, width - k));
-      sum[0] = Simd::Fma(Simd::LoadFirst(elements + k, columns), Simd::Zero(),
-                         sum[0]);
+  }
+  for (; row < rows; ++row) {
+    for (int64_t k = 0; k < whole; k += Simd::kLanes) {
+      sum[0] =
+          Simd::Fma(Simd::Load(tile + row * stride + k), Simd::Zero(), sum[0]);
+    }
+  }
+  if (whole < width) {
+    for (row = 0; row < rows; ++row) {
+      sum[0] = Simd::Fma(Simd::LoadFirst(tile + row * stride + whole,
+                                         static_cast<int>(width - whole)),
+                         Simd::Zero(), sum[0]);
     }
   }
   return !Simd::Any(Simd::IsNan(

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -246,9 +247,9 @@ int64_t AttentionScratchBytes(const AttentionSizes& sizes, bool backward,
   if (!backward) return per_thread;
   const int64_t rows =
       SaturatingProduct({sizes.batch, sizes.query_heads, sizes.queries});
-  // delta, maximum, log_sum, and the copies of dQ.
+  // maximum, log_sum, and the copies of dQ.
   return SaturatingSum(
-      {per_thread, SaturatingProduct({rows, 3, sizeof(float)}),
+      {per_thread, SaturatingProduct({rows, 2, sizeof(float)}),
        SaturatingProduct(
            {rows, sizes.width, PartialQueries(sizes), sizeof(float)})});
 }
@@ -368,31 +369,29 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
   const int64_t group = sizes.query_heads / sizes.key_heads;
   const int64_t heads = sizes.batch * sizes.query_heads;
 
-  // delta = rows of O times rows of dO, and what weights are computed with; dQ
-  // starts at 0.
-  Tensor<float> delta(RowShape(sizes));
-  Tensor<float> maximum(RowShape(sizes));
-  Tensor<float> log_sum(RowShape(sizes));
+  // What weights are computed with.
+  const int64_t rows = heads * sizes.queries;
+  const auto row_numbers = std::make_unique_for_overwrite<float[]>(2 * rows);
+  float* const maximum = row_numbers.get();
+  float* const log_sum = maximum + rows;
   run.ParallelFor(heads, [&](int64_t task) {
     const int64_t b = task / sizes.query_heads;
     const int64_t h = task % sizes.query_heads;
-    kernels.row_products(
-        &output_rows.view()(b, h, 0, 0), output_rows.view().stride(2),
-        &gradient_rows.view()(b, h, 0, 0), gradient_rows.view().stride(2),
-        sizes.queries, sizes.value_width, &delta(b, h, 0));
     RowOffsets(problem.Head(b, h), &log_sum_exps.view()(b, h, 0),
-               &maximum(b, h, 0), &log_sum(b, h, 0));
-    ClearRows(target.query.Slice(0, b, b + 1).Slice(1, h, h + 1));
+               maximum + task * sizes.queries, log_sum + task * sizes.queries);
   });
 
-  // Each range of keys adds into a dQ of its own: the first into the target,
-  // the others into `partial`.
+  // Each range of keys writes a dQ of its own: the first the target, the others
+  // `partial`, [ranges - 1, B, H, Tq, D].
   const int64_t ranges = KeyRanges(sizes);
   const int64_t range_keys = RoundUp(CeilDivide(sizes.keys, ranges), kKeyTile);
-  Shape partial_shape = {PartialQueries(sizes)};
-  partial_shape.insert(partial_shape.end(), inputs.query.shape().begin(),
-                       inputs.query.shape().end());
-  Tensor<float> partial(partial_shape);
+  const int64_t query_size = heads * sizes.queries * sizes.width;
+  const auto partial = std::make_unique_for_overwrite<float[]>(
+      PartialQueries(sizes) * query_size);
+  const auto partial_rows = [&](int64_t range, int64_t b, int64_t h) {
+    return partial.get() + (range - 1) * query_size +
+           (b * sizes.query_heads + h) * sizes.queries * sizes.width;
+  };
   StridedView<float> bias_gradient;
   if (target.bias.has_value()) {
     ClearRows(*target.bias);
@@ -406,12 +405,15 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
       BackwardTarget head = {};
       head.output_gradient = &gradient_rows.view()(b, h, 0, 0);
       head.output_gradient_stride = gradient_rows.view().stride(2);
-      head.maximum = &maximum(b, h, 0);
-      head.log_sum = &log_sum(b, h, 0);
-      head.delta = &delta(b, h, 0);
-      head.d_query = range == 0 ? &target.query(b, h, 0, 0)
-                                : &partial(range - 1, b, h, 0, 0);
+      const int64_t row = (b * sizes.query_heads + h) * sizes.queries;
+      head.output = &output_rows.view()(b, h, 0, 0);
+      head.output_stride = output_rows.view().stride(2);
+      head.maximum = maximum + row;
+      head.log_sum = log_sum + row;
+      head.d_query =
+          range == 0 ? &target.query(b, h, 0, 0) : partial_rows(range, b, h);
       head.d_query_stride = range == 0 ? target.query.stride(2) : sizes.width;
+      head.d_query_scale = ranges == 1 ? problem.scale() : 1;
       if (target.bias.has_value()) {
         head.d_bias = &bias_gradient(b, h, 0, 0);
         head.d_bias_row_stride = bias_gradient.stride(2);
@@ -459,13 +461,15 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
   });
 
   // dQ = (sum over ranges, in order) scale.
+  if (ranges == 1) return absl::OkStatus();
   run.ParallelFor(heads, [&](int64_t task) {
     const int64_t b = task / sizes.query_heads;
     const int64_t h = task % sizes.query_heads;
     for (int64_t i = 0; i < sizes.queries; ++i) {
       float* row = &target.query(b, h, i, 0);
       for (int64_t range = 1; range < ranges; ++range) {
-        kernels.add(&partial(range - 1, b, h, i, 0), row, sizes.width);
+        kernels.add(partial_rows(range, b, h) + i * sizes.width, row,
+                    sizes.width);
       }
       kernels.scale(problem.scale(), row, sizes.width);
     }

@@ -56,11 +56,13 @@ struct alignas(64) BackwardScratch {
 struct BackwardTarget {
   const float* output_gradient;  // [Tq, Dv]
   int64_t output_gradient_stride;
+  const float* output;  // [Tq, Dv]
+  int64_t output_stride;
   const float* maximum;  // [Tq], with log_sum: see row_offsets.h
   const float* log_sum;  // [Tq]
-  const float* delta;    // [Tq]
-  float* d_query;        // [Tq, D], added to; not yet scaled
+  float* d_query;        // [Tq, D], the keys' share of it times the scale
   int64_t d_query_stride;
+  float d_query_scale;
   // Added to where not null; element (i, j) of the bias at these strides.
   float* d_bias;
   int64_t d_bias_row_stride;
@@ -88,9 +90,17 @@ class BackwardKernel {
  public:
   explicit BackwardKernel(BackwardScratch& scratch) : scratch_(scratch) {}
 
-  // The gradients of keys [begin, end): dK and dV are written, dQ of every
-  // head of the group is added to.
+  // The gradients of keys [begin, end): dK and dV, and their share of dQ of
+  // every head of the group; 0 where there are no keys.
   void Run(const BackwardGroup& group, int64_t begin, int64_t end) {
+    range_begin_ = begin;
+    range_end_ = end;
+    if (begin == end) {
+      for (int64_t h = 0; h < group.count; ++h) {
+        ClearQueries(group.heads[h], group.targets[h], 0,
+                     group.heads[h].queries);
+      }
+    }
     for (begin_ = begin; begin_ < end; begin_ = end_) {
       end_ = Smaller(end, (begin_ / kKeyBlock + 1) * kKeyBlock);
       const HeadProblem& head = group.heads[0];
@@ -118,9 +128,26 @@ class BackwardKernel {
       first_ = first;
       rows_ = static_cast<int>(Smaller(kQueryTile, head.queries - first));
       lanes_ = (rows_ + kLaneGroup - 1) / kLaneGroup * kLaneGroup;
-      const int64_t key0 = Larger(begin_, head.key_begin);
-      const int64_t key1 = Smaller(end_, KeyEnd(head, first + rows_ - 1));
-      if (key0 < key1) QueryTile(key0, key1);
+      // What the tile sees of the range, and of this block.
+      const int64_t seen0 = Larger(range_begin_, head.key_begin);
+      const int64_t seen1 =
+          Smaller(range_end_, KeyEnd(head, first + rows_ - 1));
+      const int64_t key0 = Larger(begin_, seen0);
+      const int64_t key1 = Smaller(end_, seen1);
+      if (key0 < key1) {
+        QueryTile(key0, key1, key0 == seen0, key1 == seen1);
+      } else if (seen0 >= seen1 && begin_ == range_begin_) {
+        ClearQueries(head, target, first, rows_);
+      }
+    }
+  }
+
+  // dQ = 0 of the queries [first, first + count).
+  static void ClearQueries(const HeadProblem& head,
+                           const BackwardTarget& target, int64_t first,
+                           int64_t count) {
+    for (int64_t i = first; i < first + count; ++i) {
+      ClearRow<Simd>(target.d_query + i * target.d_query_stride, head.width);
     }
   }
 
@@ -143,22 +170,55 @@ class BackwardKernel {
     }
   }
 
-  // rows[lane][k] = source[lane][k], columns up to PaddedWidth zero.
-  void LoadRows(const float* source, int64_t stride, int64_t width,
+  // rows[lane][k] = source[lane][k], columns up to PaddedWidth zero. Returns
+  // whether all are finite (see all_finite.h).
+  bool LoadRows(const float* source, int64_t stride, int64_t width,
                 float* rows) const {
     const int64_t padded = PaddedWidth(width);
+    Float sum = Simd::Zero();
     for (int lane = 0; lane < rows_; ++lane) {
       for (int64_t k = 0; k < padded; k += Simd::kLanes) {
         const int count =
             static_cast<int>(Larger(Smaller(Simd::kLanes, width - k), 0));
-        Simd::Store(rows + lane * padded + k,
-                    Simd::LoadFirst(source + lane * stride + k, count));
+        const Float row = Simd::LoadFirst(source + lane * stride + k, count);
+        sum = Simd::Fma(row, Simd::Zero(), sum);
+        Simd::Store(rows + lane * padded + k, row);
       }
+    }
+    return !Simd::Any(Simd::IsNan(sum));
+  }
+
+  // delta_i = O_i . dO_i: lanes along the queries, one fused chain over the
+  // width each. It is so cheap that every visit of a tile computes it anew.
+  void ComputeDelta() {
+    constexpr int kLanes = Simd::kLanes;
+    const int64_t width = head_->value_width;
+    for (int lane = 0; lane < lanes_; lane += kLanes) {
+      const float* rows =
+          target_->output + (first_ + lane) * target_->output_stride;
+      Float sum = Simd::Zero();
+      for (int64_t k = 0; k < width; k += kLanes) {
+        const int columns = static_cast<int>(Smaller(kLanes, width - k));
+        Float block[kLanes];
+        LoadBlock<Simd>(rows + k, target_->output_stride, rows_ - lane, columns,
+                        block);
+#pragma GCC unroll 16
+        for (int c = 0; c < kLanes; ++c) {
+          if (c < columns) {
+            sum = Simd::Fma(
+                block[c],
+                Simd::Load(scratch_.output_lanes + (k + c) * kQueryTile + lane),
+                sum);
+          }
+        }
+      }
+      Simd::Store(scratch_.delta + lane, sum);
     }
   }
 
-  // Queries [first_, first_ + rows_) against keys [key0, key1).
-  void QueryTile(int64_t key0, int64_t key1) {
+  // Queries [first_, first_ + rows_) against keys [key0, key1): the first keys
+  // of the range that they see, the last, or neither.
+  void QueryTile(int64_t key0, int64_t key1, bool fresh, bool last) {
     const HeadProblem& head = *head_;
     const float* query = head.query + first_ * head.query_stride;
     const float* d_output =
@@ -167,32 +227,41 @@ class BackwardKernel {
                          QueryScale(head), scratch_.query_lanes);
     LoadTransposed<Simd>(d_output, target_->output_gradient_stride, rows_,
                          lanes_, head.value_width, 1.0f, scratch_.output_lanes);
-    LoadRows(query, head.query_stride, head.width, scratch_.query_rows);
-    LoadRows(d_output, target_->output_gradient_stride, head.value_width,
-             scratch_.output_rows);
-    const int64_t width = PaddedWidth(head.width);
-    const int64_t value_width = PaddedWidth(head.value_width);
-    query_tile_finite_ =
-        AllFinite<Simd>(scratch_.query_rows, width, rows_, width) &&
-        AllFinite<Simd>(scratch_.output_rows, value_width, rows_, value_width);
+    ComputeDelta();
+    const bool query_finite =
+        LoadRows(query, head.query_stride, head.width, scratch_.query_rows);
+    const bool output_finite =
+        LoadRows(d_output, target_->output_gradient_stride, head.value_width,
+                 scratch_.output_rows);
+    query_tile_finite_ = query_finite && output_finite;
     float* d_query = target_->d_query + first_ * target_->d_query_stride;
-    LoadTransposed<Simd>(d_query, target_->d_query_stride, rows_, lanes_,
-                         head.width, 1.0f, scratch_.d_query);
-    for (int lane = 0; lane < lanes_; ++lane) {
-      const bool used = lane < rows_;
-      scratch_.maximum[lane] =
-          used ? target_->maximum[first_ + lane] : __builtin_inff();
-      scratch_.log_sum[lane] = used ? target_->log_sum[first_ + lane] : 0;
-      scratch_.delta[lane] = used ? target_->delta[first_ + lane] : 0;
+    if (fresh) {
+      Clear(scratch_.d_query, head.width * kQueryTile);
+    } else {
+      LoadTransposed<Simd>(d_query, target_->d_query_stride, rows_, lanes_,
+                           head.width, 1.0f, scratch_.d_query);
+    }
+    for (int lane = 0; lane < lanes_; lane += Simd::kLanes) {
+      const int used =
+          static_cast<int>(Larger(Smaller(rows_ - lane, Simd::kLanes), 0));
+      // Nothing is above a maximum of +inf: lanes beyond the last query have
+      // weights of 0.
+      Simd::Store(
+          scratch_.maximum + lane,
+          Simd::SelectFirst(
+              used, Simd::LoadFirst(target_->maximum + first_ + lane, used),
+              Simd::Set(__builtin_inff())));
+      Simd::Store(scratch_.log_sum + lane,
+                  Simd::LoadFirst(target_->log_sum + first_ + lane, used));
     }
     for (int64_t j = key0; j < key1;) {
       const int64_t stop = Smaller(key1, (j / kKeyTile + 1) * kKeyTile);
       KeyTile(j, static_cast<int>(stop - j));
       j = stop;
     }
-    float ones[kQueryTile];
-    for (float& one : ones) one = 1;
-    StoreTransposed<Simd>(scratch_.d_query, rows_, head.width, ones, d_query,
+    float scale[kQueryTile];
+    for (float& factor : scale) factor = last ? target_->d_query_scale : 1;
+    StoreTransposed<Simd>(scratch_.d_query, rows_, head.width, scale, d_query,
                           target_->d_query_stride);
   }
 
@@ -224,24 +293,10 @@ class BackwardKernel {
                              scratch_.d_scores + lane, kQueryTile, lanes,
                              head.value_width);
     if (head.bias != nullptr) AddBias(j, n, lane);
-    // P = exp(S - L), dS = P (dP - delta). Rounding may leave S above L, by
-    // much where both are large; no weight is above 1.
-    const Float unit = Simd::Set(Exp2Factor(head));
-    for (int at = lane; at < lanes_; at += Simd::kLanes) {
-      const Float maximum = Simd::Load(scratch_.maximum + at);
-      const Float log_sum = Simd::Load(scratch_.log_sum + at);
-      const Float delta = Simd::Load(scratch_.delta + at);
-      for (int row = 0; row < n; ++row) {
-        float* weight = scratch_.weights + row * kQueryTile + at;
-        float* d_score = scratch_.d_scores + row * kQueryTile + at;
-        const Float exponent = Simd::Sub(
-            Simd::Min(Simd::Zero(), Simd::Sub(Simd::Load(weight), maximum)),
-            log_sum);
-        const Float p = Exp2NonPositive<Simd>(Simd::Mul(exponent, unit));
-        Simd::Store(weight, p);
-        Simd::Store(d_score,
-                    Simd::Mul(p, Simd::Sub(Simd::Load(d_score), delta)));
-      }
+    if (head.bias == nullptr) {
+      Weigh<false>(n, lane);
+    } else {
+      Weigh<true>(n, lane);
     }
     const bool masked = ClearMasked(j, n, lane);
     if (target_->d_bias != nullptr) AddBiasGradient(j, n, lane);
@@ -268,6 +323,28 @@ class BackwardKernel {
                             scratch_.d_query + lane, kQueryTile, lanes, n);
   }
 
+  // P = exp(S - L), dS = P (dP - delta). Rounding may leave S above L, by much
+  // where both are large; no weight is above 1.
+  template <bool kBias>
+  SOFTLOOKUP_INLINE void Weigh(int n, int lane) {
+    for (int at = lane; at < lanes_; at += Simd::kLanes) {
+      const Float maximum = Simd::Load(scratch_.maximum + at);
+      const Float log_sum = Simd::Load(scratch_.log_sum + at);
+      const Float delta = Simd::Load(scratch_.delta + at);
+      for (int row = 0; row < n; ++row) {
+        float* weight = scratch_.weights + row * kQueryTile + at;
+        float* d_score = scratch_.d_scores + row * kQueryTile + at;
+        const Float exponent = Simd::Sub(
+            Simd::Min(Simd::Zero(), Simd::Sub(Simd::Load(weight), maximum)),
+            log_sum);
+        const Float p = Exponential<Simd, kBias>(exponent);
+        Simd::Store(weight, p);
+        Simd::Store(d_score,
+                    Simd::Mul(p, Simd::Sub(Simd::Load(d_score), delta)));
+      }
+    }
+  }
+
   void AddBias(int64_t j, int n, int lane) {
     for (int row = 0; row < n; ++row) {
       for (int at = lane; at < rows_; ++at) {
@@ -284,23 +361,34 @@ class BackwardKernel {
     const bool diagonal =
         head_->causal && KeyEnd(*head_, first_ + lane) < j + n;
     if (!general && !diagonal) return false;
+    if (!general) {
+      for (int row = 0; row < n; ++row) {
+        // The first queries of the first lane group are blind to the key.
+        const int64_t sees = j + row - head_->causal_offset - first_;
+        const int end = static_cast<int>(Smaller(sees, rows_));
+        for (int at = lane; at < end; at += Simd::kLanes) {
+          const int count = static_cast<int>(Smaller(end - at, Simd::kLanes));
+          ClearFirst(count, scratch_.weights + row * kQueryTile + at);
+          ClearFirst(count, scratch_.d_scores + row * kQueryTile + at);
+        }
+      }
+      return true;
+    }
     bool masked = false;
     for (int row = 0; row < n; ++row) {
-      float* weight = scratch_.weights + row * kQueryTile;
-      float* d_score = scratch_.d_scores + row * kQueryTile;
-      int end = rows_;
-      if (!general) {
-        const int64_t sees = j + row - head_->causal_offset - first_;
-        end = static_cast<int>(Smaller(sees, rows_));
-      }
-      for (int at = lane; at < end; ++at) {
-        if (general && Visible(*head_, first_ + at, j + row)) continue;
-        weight[at] = 0;
-        d_score[at] = 0;
+      for (int at = lane; at < rows_; ++at) {
+        if (Visible(*head_, first_ + at, j + row)) continue;
+        scratch_.weights[row * kQueryTile + at] = 0;
+        scratch_.d_scores[row * kQueryTile + at] = 0;
         masked = true;
       }
     }
     return masked;
+  }
+
+  SOFTLOOKUP_INLINE static void ClearFirst(int count, float* lanes) {
+    Simd::Store(lanes,
+                Simd::SelectFirst(count, Simd::Zero(), Simd::Load(lanes)));
   }
 
   void AddBiasGradient(int64_t j, int n, int lane) {
@@ -364,7 +452,9 @@ class BackwardKernel {
   BackwardScratch& scratch_;
   const HeadProblem* head_ = nullptr;
   const BackwardTarget* target_ = nullptr;
-  int64_t begin_ = 0;
+  int64_t range_begin_ = 0;
+  int64_t range_end_ = 0;
+  int64_t begin_ = 0;  // of the block of keys at work
   int64_t end_ = 0;
   int64_t first_ = 0;
   int rows_ = 0;

@@ -9,6 +9,7 @@
 #define SOFTLOOKUP_ATTENTION_KERNELS_EXP2_H_
 
 #include "attention/kernels/always_inline.h"
+#include "attention/kernels/head_mask.h"
 
 namespace softlookup::kernels {
 
@@ -31,6 +32,12 @@ SOFTLOOKUP_INLINE typename Simd::Float Exp2NonPositive(typename Simd::Float x) {
   p = Simd::Fma(p, r, Simd::Set(1.0f));
   // A product, so that a NaN stays one whatever its bits.
   return Simd::Mul(p, Simd::ShiftToExponent(shifted));
+}
+
+// 2^x or, of a head with a bias, e^x (see HeadProblem), for x <= 0.
+template <typename Simd, bool kBias>
+SOFTLOOKUP_INLINE typename Simd::Float Exponential(typename Simd::Float x) {
+  return Exp2NonPositive<Simd>(kBias ? Simd::Mul(x, Simd::Set(kLog2E)) : x);
 }
 
 }  // namespace softlookup::kernels

@@ -172,8 +172,13 @@ class ForwardKernel {
         const int64_t sees = j + key - head_.causal_offset - first_;
         const int blind = static_cast<int>(Larger(Smaller(sees, rows_), 0));
         // Groups before that see nothing of the key and leave it out.
-        for (int lane = blind / kLaneGroup * kLaneGroup; lane < blind; ++lane) {
-          row[lane] = -__builtin_inff();
+        int lane = blind / kLaneGroup * kLaneGroup;
+        for (; lane < blind; lane += Simd::kLanes) {
+          Simd::Store(
+              row + lane,
+              Simd::SelectFirst(
+                  static_cast<int>(Smaller(blind - lane, Simd::kLanes)),
+                  Simd::Set(-__builtin_inff()), Simd::Load(row + lane)));
         }
       }
       return true;
@@ -193,12 +198,6 @@ class ForwardKernel {
       }
     }
     return masked;
-  }
-
-  // 2^x, or e^x of a head with a bias, for x <= 0.
-  template <bool kBias>
-  SOFTLOOKUP_INLINE static Float Exponential(Float x) {
-    return Exp2NonPositive<Simd>(kBias ? Simd::Mul(x, Simd::Set(kLog2E)) : x);
   }
 
   // One lane group: new maximum, weights in place, sum, and the output rescaled
@@ -246,7 +245,7 @@ class ForwardKernel {
       for (int v = 0; v < kVectors; ++v) {
         float* weight = weights + key * kQueryTile + v * Simd::kLanes;
         const Float p =
-            Exponential<kBias>(Simd::Sub(Simd::Load(weight), maximum[v]));
+            Exponential<Simd, kBias>(Simd::Sub(Simd::Load(weight), maximum[v]));
         sum[v] = Simd::Add(sum[v], p);
         Simd::Store(weight, p);
       }
@@ -256,7 +255,7 @@ class ForwardKernel {
       const int at = lane + v * Simd::kLanes;
       if (!fresh) {
         const Float shrink =
-            Exponential<kBias>(Simd::Sub(before[v], maximum[v]));
+            Exponential<Simd, kBias>(Simd::Sub(before[v], maximum[v]));
         sum[v] =
             Simd::Add(Simd::Mul(Simd::Load(scratch_.sum + at), shrink), sum[v]);
         if (Simd::AnyNotOne(shrink)) Shrink(at, shrink);
@@ -332,20 +331,30 @@ class ForwardKernel {
                   Simd::Fma(Simd::Load(scratch_.maximum + lane), maximum_unit,
                             Simd::Log(sum)));
     }
+    bool blind = false;
     for (int lane = 0; lane < rows_; ++lane) {
       const int64_t i = first_ + lane;
       const float sum = scratch_.sum[lane];
       if (fresh || (sum == 0 && !SeesAnyKey(head_, i))) {
         log_sum_exp[lane] = -__builtin_inff();
         inverse[lane] = 0;
+        blind = true;
       } else if (sum != sum && !HasNanScore(lane)) {
         log_sum_exp[lane] = __builtin_inff();
       }
       target_.log_sum_exp[i] = log_sum_exp[lane];
     }
+    float* output = target_.output + first_ * target_.output_stride;
     StoreTransposed<Simd>(scratch_.output, rows_, head_.value_width, inverse,
-                          target_.output + first_ * target_.output_stride,
-                          target_.output_stride);
+                          output, target_.output_stride);
+    // What the weights of 0 of a row that sees nothing have multiplied may not
+    // have been finite.
+    for (int lane = 0; blind && lane < rows_; ++lane) {
+      if (inverse[lane] == 0) {
+        ClearRow<Simd>(output + lane * target_.output_stride,
+                       head_.value_width);
+      }
+    }
   }
 
   const HeadProblem& head_;

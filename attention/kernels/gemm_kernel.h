@@ -16,6 +16,7 @@
 #include "attention/kernels/always_inline.h"
 #include "attention/kernels/integers.h"
 #include "attention/kernels/tile_product.h"
+#include "attention/kernels/transpose.h"
 
 namespace softlookup::kernels {
 
@@ -165,9 +166,7 @@ class GemmKernel {
                                           int64_t lanes, float* target) {
     for (int64_t i = 0; i < lanes; i += kLanes) {
       const int count = static_cast<int>(Larger(Smaller(used - i, kLanes), 0));
-      Simd::Store(target + i, count == kLanes
-                                  ? Simd::Load(source + i)
-                                  : Simd::LoadFirst(source + i, count));
+      Simd::Store(target + i, Simd::LoadFirst(source + i, count));
     }
   }
 
@@ -180,14 +179,9 @@ class GemmKernel {
       for (int64_t column = 0; column < columns; column += kLanes) {
         const int count = static_cast<int>(Smaller(kLanes, columns - column));
         typename Simd::Float tile[kLanes];
-        for (int r = 0; r < kLanes; ++r) {
-          tile[r] =
-              row + r < rows
-                  ? Simd::LoadFirst(source + (row + r) * source_stride + column,
-                                    count)
-                  : Simd::Zero();
-        }
-        Simd::Transpose(tile);
+        LoadBlock<Simd>(source + row * source_stride + column, source_stride,
+                        static_cast<int>(Smaller(rows - row, kLanes)), count,
+                        tile);
         for (int c = 0; c < count; ++c) {
           Simd::Store(target + (column + c) * target_stride + row, tile[c]);
         }

@@ -25,12 +25,9 @@ SOFTLOOKUP_INLINE int GroupKeys(const HeadProblem& head, int64_t query,
   return static_cast<int>(Larger(Smaller(KeyEnd(head, last) - j, n), 0));
 }
 
-// What a score is multiplied by to be one of exp2: 1 where it has been, in the
-// scale of the queries.
+// What makes e^x of 2^x: in the scale of the queries already (HeadProblem), or
+// with a bias in front of the exponential (exp2.h).
 inline constexpr float kLog2E = 1.44269504f;
-SOFTLOOKUP_INLINE float Exp2Factor(const HeadProblem& head) {
-  return head.bias == nullptr ? 1.0f : kLog2E;
-}
 SOFTLOOKUP_INLINE float QueryScale(const HeadProblem& head) {
   return head.bias == nullptr ? head.scale * kLog2E : head.scale;
 }

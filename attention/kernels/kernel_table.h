@@ -24,10 +24,6 @@ struct KernelTable {
   // heads.
   void (*backward_keys)(const BackwardGroup& group, int64_t begin, int64_t end,
                         BackwardScratch& scratch);
-  // products[i] = sum_k a[i, k] b[i, k], one fused chain each.
-  void (*row_products)(const float* a, int64_t a_stride, const float* b,
-                       int64_t b_stride, int64_t rows, int64_t width,
-                       float* products);
   // gemm_kernel.h: one block of a matrix product.
   void (*gemm)(const GemmBlock& block, GemmScratch& scratch);
   // array_kernels.h.

@@ -11,7 +11,6 @@
 #include "attention/kernels/forward_kernel.h"
 #include "attention/kernels/gemm_kernel.h"
 #include "attention/kernels/kernel_table.h"
-#include "attention/kernels/row_products.h"
 
 namespace softlookup::kernels {
 
@@ -35,7 +34,6 @@ constexpr KernelTable KernelTableOf() {
   return {
       .forward_tile = Entry<Simd>::ForwardTile,
       .backward_keys = Entry<Simd>::BackwardKeys,
-      .row_products = RowProductsOf<Simd>,
       .gemm = Entry<Simd>::Gemm,
       .map = ArrayKernels<Simd>::Map,
       .add = ArrayKernels<Simd>::Add,

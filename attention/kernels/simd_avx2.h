@@ -79,6 +79,10 @@ struct SimdAvx2 {
     return _mm256_blendv_ps(no, yes, m);
   }
 
+  SOFTLOOKUP_INLINE static Float SelectFirst(int n, Float first, Float rest) {
+    return _mm256_blendv_ps(rest, first, _mm256_castsi256_ps(FirstLanes(n)));
+  }
+
   SOFTLOOKUP_INLINE static Float ShiftToExponent(Float v) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(v), 23));
   }
@@ -105,6 +109,28 @@ struct SimdAvx2 {
     }
 #pragma GCC unroll 8
     for (int i = 0; i < 8; ++i) rows[i] = a[i];
+  }
+
+  SOFTLOOKUP_INLINE static void LoadTransposed(const float* rows,
+                                               int64_t stride, Float* columns) {
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+      Float a[4];
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) {
+        const float* p = rows + i * stride + 4 * half;
+        a[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)),
+                                    _mm_loadu_ps(p + 4 * stride), 1);
+      }
+      const Float low01 = _mm256_unpacklo_ps(a[0], a[1]);
+      const Float high01 = _mm256_unpackhi_ps(a[0], a[1]);
+      const Float low23 = _mm256_unpacklo_ps(a[2], a[3]);
+      const Float high23 = _mm256_unpackhi_ps(a[2], a[3]);
+      columns[4 * half] = Unpack<0>(low01, low23);
+      columns[4 * half + 1] = Unpack<1>(low01, low23);
+      columns[4 * half + 2] = Unpack<0>(high01, high23);
+      columns[4 * half + 3] = Unpack<1>(high01, high23);
+    }
   }
 
   SOFTLOOKUP_INLINE static Float Exp(Float x) {

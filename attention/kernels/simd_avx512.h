@@ -36,10 +36,15 @@ struct SimdAvx512 {
   }
   // The first n lanes, 0 <= n <= kLanes; the others are zero and unread.
   SOFTLOOKUP_INLINE static Float LoadFirst(const float* p, int n) {
-    return _mm512_maskz_loadu_ps(FirstLanes(n), p);
+    // Masked moves take longer than plain ones on some processors.
+    return n == kLanes ? Load(p) : _mm512_maskz_loadu_ps(FirstLanes(n), p);
   }
   SOFTLOOKUP_INLINE static void StoreFirst(float* p, Float v, int n) {
-    _mm512_mask_storeu_ps(p, FirstLanes(n), v);
+    if (n == kLanes) {
+      Store(p, v);
+    } else {
+      _mm512_mask_storeu_ps(p, FirstLanes(n), v);
+    }
   }
   SOFTLOOKUP_INLINE static Float Broadcast(const float* p) {
     return _mm512_set1_ps(*p);
@@ -80,6 +85,11 @@ struct SimdAvx512 {
     return _mm512_mask_blend_ps(m, no, yes);
   }
 
+  // The first n lanes, 0 <= n <= kLanes, of `first`, the others of `rest`.
+  SOFTLOOKUP_INLINE static Float SelectFirst(int n, Float first, Float rest) {
+    return _mm512_mask_blend_ps(FirstLanes(n), rest, first);
+  }
+
   // The bits of each lane, shifted left by 23: what stood lowest becomes sign
   // and exponent, and the fraction 0.
   SOFTLOOKUP_INLINE static Float ShiftToExponent(Float v) {
@@ -118,6 +128,33 @@ struct SimdAvx512 {
     }
 #pragma GCC unroll 16
     for (int i = 0; i < 16; ++i) rows[i] = a[i];
+  }
+
+  // columns[c] lane r = element c of row r, of kLanes rows in memory. Half the
+  // shuffles of Transpose: quarters of rows are put where they belong on their
+  // way from memory.
+  SOFTLOOKUP_INLINE static void LoadTransposed(const float* rows,
+                                               int64_t stride, Float* columns) {
+#pragma GCC unroll 4
+    for (int quarter = 0; quarter < 4; ++quarter) {
+      Float a[4];
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) {
+        const float* p = rows + i * stride + 4 * quarter;
+        a[i] = _mm512_castps128_ps512(_mm_loadu_ps(p));
+        a[i] = _mm512_insertf32x4(a[i], _mm_loadu_ps(p + 4 * stride), 1);
+        a[i] = _mm512_insertf32x4(a[i], _mm_loadu_ps(p + 8 * stride), 2);
+        a[i] = _mm512_insertf32x4(a[i], _mm_loadu_ps(p + 12 * stride), 3);
+      }
+      const Float low01 = _mm512_unpacklo_ps(a[0], a[1]);
+      const Float high01 = _mm512_unpackhi_ps(a[0], a[1]);
+      const Float low23 = _mm512_unpacklo_ps(a[2], a[3]);
+      const Float high23 = _mm512_unpackhi_ps(a[2], a[3]);
+      columns[4 * quarter] = Unpack<0>(low01, low23);
+      columns[4 * quarter + 1] = Unpack<1>(low01, low23);
+      columns[4 * quarter + 2] = Unpack<0>(high01, high23);
+      columns[4 * quarter + 3] = Unpack<1>(high01, high23);
+    }
   }
 
   // SLEEF's deterministic functions: the bits of base/elementary.h.

@@ -95,6 +95,11 @@ struct SimdPortable {
     return no;
   }
 
+  SOFTLOOKUP_INLINE static Float SelectFirst(int n, Float first, Float rest) {
+    for (int i = 0; i < n; ++i) rest.lane[i] = first.lane[i];
+    return rest;
+  }
+
   SOFTLOOKUP_INLINE static Float ShiftToExponent(Float v) {
     for (float& lane : v.lane) {
       uint32_t bits;
@@ -111,6 +116,15 @@ struct SimdPortable {
         const float swapped = rows[r].lane[c];
         rows[r].lane[c] = rows[c].lane[r];
         rows[c].lane[r] = swapped;
+      }
+    }
+  }
+
+  SOFTLOOKUP_INLINE static void LoadTransposed(const float* rows,
+                                               int64_t stride, Float* columns) {
+    for (int c = 0; c < kLanes; ++c) {
+      for (int r = 0; r < kLanes; ++r) {
+        columns[c].lane[r] = rows[r * stride + c];
       }
     }
   }

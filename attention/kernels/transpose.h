@@ -11,21 +11,20 @@
 
 namespace softlookup::kernels {
 
-// kLanes rows of kLanes columns, in registers where they are all there:
-// `rows` rows of `columns` columns, the others zero and unread.
+// block[c] lane r = element c of row r, of kLanes rows in memory of which
+// `rows` and `columns` are read; the others count as zero.
 template <typename Simd>
 SOFTLOOKUP_INLINE void LoadBlock(const float* source, int64_t stride, int rows,
                                  int columns, typename Simd::Float* block) {
   constexpr int kLanes = Simd::kLanes;
   if (rows >= kLanes && columns == kLanes) {
+    Simd::LoadTransposed(source, stride, block);
+    return;
+  }
 #pragma GCC unroll 16
-    for (int r = 0; r < kLanes; ++r) block[r] = Simd::Load(source + r * stride);
-  } else {
-#pragma GCC unroll 16
-    for (int r = 0; r < kLanes; ++r) {
-      block[r] = r < rows ? Simd::LoadFirst(source + r * stride, columns)
-                          : Simd::Zero();
-    }
+  for (int r = 0; r < kLanes; ++r) {
+    block[r] =
+        r < rows ? Simd::LoadFirst(source + r * stride, columns) : Simd::Zero();
   }
   Simd::Transpose(block);
 }
@@ -54,7 +53,7 @@ void LoadTransposed(const float* source, int64_t stride, int rows, int lanes,
   }
 }
 
-// target[lane][k] = tile[k][lane] factor[lane], or 0 where the factor is 0.
+// target[lane][k] = tile[k][lane] factor[lane].
 template <typename Simd>
 void StoreTransposed(const float* tile, int rows, int64_t width,
                      const float* factor, float* target, int64_t stride) {
@@ -65,16 +64,32 @@ void StoreTransposed(const float* tile, int rows, int64_t width,
       typename Simd::Float block[kLanes];
       LoadBlock<Simd>(tile + k * kQueryTile + lane, kQueryTile, columns, kLanes,
                       block);
+      float* to = target + lane * stride + k;
+      if (lane + kLanes <= rows && columns == kLanes) {
+#pragma GCC unroll 16
+        for (int r = 0; r < kLanes; ++r) {
+          Simd::Store(to + r * stride,
+                      Simd::Mul(block[r], Simd::Broadcast(factor + lane + r)));
+        }
+        continue;
+      }
 #pragma GCC unroll 16
       for (int r = 0; r < kLanes; ++r) {
         if (lane + r >= rows) break;
-        const float by = factor[lane + r];
         Simd::StoreFirst(
-            target + (lane + r) * stride + k,
-            by == 0 ? Simd::Zero() : Simd::Mul(block[r], Simd::Set(by)),
-            columns);
+            to + r * stride,
+            Simd::Mul(block[r], Simd::Broadcast(factor + lane + r)), columns);
       }
     }
+  }
+}
+
+// target[0..width) = 0 of one row.
+template <typename Simd>
+void ClearRow(float* target, int64_t width) {
+  for (int64_t k = 0; k < width; k += Simd::kLanes) {
+    Simd::StoreFirst(target + k, Simd::Zero(),
+                     static_cast<int>(Smaller(Simd::kLanes, width - k)));
   }
 }
 
