@@ -7,6 +7,8 @@ import subprocess
 import tempfile
 import unittest
 
+from base.sanitizers import sanitizer
+
 PROGRAM = "base/program_sample"
 DEFAULTS = 'keys 16, text "", weights 1, colour red\n'
 
@@ -160,6 +162,8 @@ class ProgramTest(unittest.TestCase):
         with open("/dev/full", "w") as full:
             self.assertEqual(run("--help", stdout=full).returncode, 1)
 
+    @unittest.skipIf(sanitizer(PROGRAM) == "thread",
+                     "the limit stops its runtime")
     def test_file_size_limit_is_an_error_not_a_signal(self):
         def limit():
             signal.signal(signal.SIGXFSZ, signal.SIG_DFL)

@@ -6,22 +6,30 @@
 
 #include "attention/kernels/array_function.h"
 #include "model/norm.h"
+#include "model/row_reductions.h"
 
 namespace softlookup {
 
-namespace {
-
 using kernels::ArrayFunction;
 
-// total[k] += sum over rows of x[row, k], in order of the rows.
+// total[k] += sum over rows of x[row, k].
 template <typename T>
-void AddColumnSums(const StridedView<const T>& x, T* total) {
-  for (int64_t row = 0; row < x.dim(0); ++row) {
-    for (int64_t k = 0; k < x.dim(1); ++k) total[k] += x(row, k);
-  }
+void BackwardPass<T>::AddSums(const StridedView<const T>& x, T* total) const {
+  const T* const data = x.data();
+  const int64_t stride = x.stride(0);
+  AddSums(
+      x.dim(1), [=](int64_t row, int64_t k) { return data[row * stride + k]; },
+      total);
 }
 
-}  // namespace
+template <typename T>
+template <typename Term>
+void BackwardPass<T>::AddSums(int64_t columns, const Term& term,
+                              T* total) const {
+  engine.ForColumns(columns, [&](int64_t begin, int64_t end) {
+    AddColumnSums(rows, begin, end, term, total);
+  });
+}
 
 template <typename T>
 void BackwardPass<T>::AddInput(const StridedView<const T>& d_output,
@@ -37,14 +45,17 @@ void BackwardPass<T>::AddInput(const StridedView<const T>& d_output,
   Resize(d_input, d_x.shape());
   engine.Multiply(d_output, weight.Transpose(0, 1), d_input.view());
   T* d_weight = gradient_ + offset;
-  for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t k = 0; k < config.width; ++k) {
-      d_weight[k] =
-          std::fma(d_input(row, k), norm.normalized(row, k), d_weight[k]);
-    }
-  }
+  const T* const from = &d_input[0];
+  const T* const normalized = &norm.normalized[0];
+  const int64_t width = config.width;
+  AddSums(
+      width,
+      [=](int64_t row, int64_t k) {
+        return from[row * width + k] * normalized[row * width + k];
+      },
+      d_weight);
   if (config.norm == Norm::kLayer) {
-    AddColumnSums<T>(d_input.view(), d_weight + config.width);
+    AddSums(std::as_const(d_input).view(), d_weight + width);
   }
   engine.ForRows(rows, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
@@ -65,7 +76,7 @@ void BackwardPass<T>::PositionWise(const LayerOffsets& at,
   // y = post W_out + b_out
   engine.Multiply(layer.mlp_post.view().Transpose(0, 1), d_out,
                   AsMatrix(gradient_ + at.mlp_out, m, d));
-  if (config.biases) AddColumnSums<T>(d_out, gradient_ + at.mlp_out_bias);
+  if (config.biases) AddSums(d_out, gradient_ + at.mlp_out_bias);
   Tensor<T>& d_mlp = memory_.d_mlp;
   Resize(d_mlp, {rows, m});
   engine.Multiply(d_out, Weight(at.mlp_out, m, d).Transpose(0, 1),
@@ -90,7 +101,7 @@ void BackwardPass<T>::PositionWise(const LayerOffsets& at,
   engine.Multiply(input.view().Transpose(0, 1), std::as_const(d_mlp).view(),
                   AsMatrix(gradient_ + at.mlp_in, d, m));
   if (config.biases) {
-    AddColumnSums<T>(d_mlp.view(), gradient_ + at.mlp_in_bias);
+    AddSums(std::as_const(d_mlp).view(), gradient_ + at.mlp_in_bias);
   }
   AddInput(d_mlp.view(), Weight(at.mlp_in, d, m), at.norm2, layer.norm2);
 }
@@ -134,7 +145,7 @@ void BackwardPass<T>::Attention(const LayerOffsets& at,
   // y = z W_O + b_O
   engine.Multiply(layer.z.view().Transpose(0, 1), d_out,
                   AsMatrix(gradient_ + at.out, head_columns, d));
-  if (config.biases) AddColumnSums<T>(d_out, gradient_ + at.out_bias);
+  if (config.biases) AddSums(d_out, gradient_ + at.out_bias);
   Tensor<T>& d_z = memory_.d_z;
   Resize(d_z, {rows, head_columns});
   engine.Multiply(d_out, Weight(at.out, head_columns, d).Transpose(0, 1),
@@ -152,7 +163,8 @@ void BackwardPass<T>::Attention(const LayerOffsets& at,
   const Tensor<T>& input = at.norm1 < 0 ? layer.resid_pre : layer.norm1.output;
   engine.Multiply(input.view().Transpose(0, 1), std::as_const(d_qkv).view(),
                   AsMatrix(gradient_ + at.qkv, d, qkv_width));
-  if (config.biases) AddColumnSums<T>(d_qkv.view(), gradient_ + at.qkv_bias);
+  if (config.biases)
+    AddSums(std::as_const(d_qkv).view(), gradient_ + at.qkv_bias);
   AddInput(d_qkv.view(), Weight(at.qkv, d, qkv_width), at.norm1, layer.norm1);
 }
 
@@ -180,7 +192,7 @@ void BackwardPass<T>::Unembed(const StridedView<const T>& d_logits,
                     AsMatrix(gradient_ + layout.unembedding(), d, vocabulary));
   }
   if (config.biases) {
-    AddColumnSums(d_logits, gradient_ + layout.unembedding_bias());
+    AddSums(d_logits, gradient_ + layout.unembedding_bias());
   }
   Resize(memory_.d_x, {rows, d});
   std::fill(memory_.d_x.elements().begin(), memory_.d_x.elements().end(), T{0});
@@ -191,14 +203,17 @@ void BackwardPass<T>::Unembed(const StridedView<const T>& d_logits,
 template <typename T>
 void BackwardPass<T>::Embed(const Tensor<int32_t>& tokens) {
   const int64_t d = config.width;
-  for (int64_t row = 0; row < rows; ++row) {
-    const T* d_x = &memory_.d_x(row, 0);
-    T* d_embedding = gradient_ + layout.embedding() + tokens[row] * d;
-    for (int64_t k = 0; k < d; ++k) d_embedding[k] += d_x[k];
-    if (layout.positions() < 0) continue;
-    T* d_position = gradient_ + layout.positions() + row % positions * d;
-    for (int64_t k = 0; k < d; ++k) d_position[k] += d_x[k];
-  }
+  // Rows share embeddings, so that threads share the columns.
+  engine.ForColumns(d, [&](int64_t begin, int64_t end) {
+    for (int64_t row = 0; row < rows; ++row) {
+      const T* d_x = &memory_.d_x(row, 0);
+      T* d_embedding = gradient_ + layout.embedding() + tokens[row] * d;
+      for (int64_t k = begin; k < end; ++k) d_embedding[k] += d_x[k];
+      if (layout.positions() < 0) continue;
+      T* d_position = gradient_ + layout.positions() + row % positions * d;
+      for (int64_t k = begin; k < end; ++k) d_position[k] += d_x[k];
+    }
+  });
 }
 
 template class BackwardPass<float>;

@@ -63,6 +63,11 @@ class BackwardPass : private Pass<T> {
   void AddInput(const StridedView<const T>& d_output,
                 const StridedView<const T>& weight, int64_t offset,
                 const NormActivations<T>& norm);
+  // total[k] += the sum over rows of x[row, k], or of term(row, k), in order of
+  // the rows.
+  void AddSums(const StridedView<const T>& x, T* total) const;
+  template <typename Term>
+  void AddSums(int64_t columns, const Term& term, T* total) const;
   void PositionWise(const LayerOffsets& at, const LayerActivations<T>& layer);
   void Attention(const LayerOffsets& at, LayerActivations<T>& layer);
   void Smear(int64_t offset, const LayerActivations<T>& layer);

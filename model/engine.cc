@@ -18,8 +18,9 @@ namespace {
 
 using kernels::ArrayFunction;
 
-// Rows per task. A row's result does not depend on it.
+// Rows and columns per task. Their results do not depend on it.
 constexpr int64_t kRowsPerTask = 64;
+constexpr int64_t kColumnsPerTask = 16;
 
 double Normal(double x) { return (1 + Erf(x * 0.70710678118654752)) / 2; }
 
@@ -151,16 +152,31 @@ void Engine<double>::Map(ArrayFunction function, const double* x, double* y,
 }
 
 template <typename T>
-void Engine<T>::ForRows(
-    int64_t rows, const std::function<void(int64_t, int64_t)>& body) const {
-  const int64_t tasks = (rows + kRowsPerTask - 1) / kRowsPerTask;
-  run_.ParallelFor(tasks, [&](int64_t n) {
-    body(n * kRowsPerTask, std::min(rows, (n + 1) * kRowsPerTask));
+void Engine<T>::ForRuns(
+    int64_t n, int64_t run,
+    const std::function<void(int64_t, int64_t)>& body) const {
+  run_.ParallelFor((n + run - 1) / run, [&](int64_t task) {
+    body(task * run, std::min(n, (task + 1) * run));
   });
 }
-template void Engine<float>::ForRows(
-    int64_t, const std::function<void(int64_t, int64_t)>&) const;
-template void Engine<double>::ForRows(
-    int64_t, const std::function<void(int64_t, int64_t)>&) const;
+
+template <typename T>
+void Engine<T>::ForRows(
+    int64_t rows, const std::function<void(int64_t, int64_t)>& body) const {
+  ForRuns(rows, kRowsPerTask, body);
+}
+
+template <typename T>
+void Engine<T>::ForColumns(
+    int64_t columns, const std::function<void(int64_t, int64_t)>& body) const {
+  // Whole lines of the cache, two runs at least for each thread.
+  const int64_t share = columns / (2 * int64_t{run_.threads()});
+  ForRuns(columns,
+          std::max(kColumnsPerTask, share / kColumnsPerTask * kColumnsPerTask),
+          body);
+}
+
+template class Engine<float>;
+template class Engine<double>;
 
 }  // namespace softlookup

@@ -66,10 +66,16 @@ class Engine {
   // all threads. A row must not depend on another.
   void ForRows(int64_t rows,
                const std::function<void(int64_t, int64_t)>& body) const;
+  // The same for columns, which are fewer: in runs of 16 at least.
+  void ForColumns(int64_t columns,
+                  const std::function<void(int64_t, int64_t)>& body) const;
 
   const kernels::KernelOptions& run() const { return run_; }
 
  private:
+  void ForRuns(int64_t n, int64_t run,
+               const std::function<void(int64_t, int64_t)>& body) const;
+
   kernels::KernelOptions run_;
 };
 

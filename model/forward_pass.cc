@@ -26,7 +26,11 @@ template <typename T>
 void ForwardPass<T>::AddBranch(const std::string& name, const Tensor<T>& a,
                                const StridedView<const T>& b, const T* bias,
                                const Tensor<T>& residual, Tensor<T>& x) const {
-  x = residual;
+  Resize(x, residual.shape());
+  engine.ForRows(rows, [&](int64_t begin, int64_t end) {
+    std::copy(&residual(begin, 0),
+              &residual(begin, 0) + (end - begin) * config.width, &x(begin, 0));
+  });
   if (Wants(name)) {
     Tensor<T> write({rows, config.width});
     engine.Multiply(a.view(), b, write.view(), {.bias = bias});

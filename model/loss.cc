@@ -8,45 +8,9 @@
 #include "base/elementary.h"
 #include "base/status.h"
 #include "model/activations.h"
+#include "model/row_reductions.h"
 
 namespace softlookup {
-namespace {
-
-// Rows are walked in lanes, element v in lane v mod 16, that are then folded by
-// halves: an order that vectors of any width can follow.
-constexpr int64_t kLanes = 16;
-
-template <typename T>
-T RowMaximum(const T* x, int64_t n) {
-  T lanes[kLanes];
-  std::fill_n(lanes, kLanes, x[0]);
-  int64_t v = 0;
-  for (; v + kLanes <= n; v += kLanes) {
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
-      lanes[lane] = x[v + lane] > lanes[lane] ? x[v + lane] : lanes[lane];
-    }
-  }
-  for (; v < n; ++v) lanes[0] = x[v] > lanes[0] ? x[v] : lanes[0];
-  return *std::max_element(lanes, lanes + kLanes);
-}
-
-template <typename T>
-T RowSum(const T* x, int64_t n) {
-  T lanes[kLanes] = {};
-  int64_t v = 0;
-  for (; v + kLanes <= n; v += kLanes) {
-    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += x[v + lane];
-  }
-  for (; v < n; ++v) lanes[v % kLanes] += x[v];
-  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-    for (int64_t lane = 0; lane < half; ++lane) {
-      lanes[lane] += lanes[lane + half];
-    }
-  }
-  return lanes[0];
-}
-
-}  // namespace
 
 template <typename T>
 absl::Status CrossEntropyLoss(const Engine<T>& engine,
@@ -93,7 +57,7 @@ absl::Status CrossEntropyLoss(const Engine<T>& engine,
         std::fill_n(row, vocabulary, T{0});
         continue;
       }
-      const T sum = RowSum(row, vocabulary);
+      const T sum = RowSum<T>(vocabulary, [row](int64_t v) { return row[v]; });
       loss.per_token[n] += Log(sum);
       const T factor = share / sum;
       for (int64_t v = 0; v < vocabulary; ++v) row[v] *= factor;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "model/row_reductions.h"
+
 namespace softlookup {
 
 template <typename T>
@@ -10,13 +12,10 @@ T NormRow(Norm norm, const T* x, const T* weight, int64_t width, T* normalized,
   const T count = static_cast<T>(width);
   T mean = 0;
   if (norm == Norm::kLayer) {
-    for (int64_t k = 0; k < width; ++k) mean += x[k];
-    mean /= count;
+    mean = RowSum<T>(width, [x](int64_t k) { return x[k]; }) / count;
   }
-  T square = 0;
-  for (int64_t k = 0; k < width; ++k) {
-    square = std::fma(x[k] - mean, x[k] - mean, square);
-  }
+  const T square = RowSum<T>(
+      width, [x, mean](int64_t k) { return (x[k] - mean) * (x[k] - mean); });
   const T scale = 1 / std::sqrt(square / count + static_cast<T>(kNormEpsilon));
   for (int64_t k = 0; k < width; ++k) {
     normalized[k] = (x[k] - mean) * scale;
@@ -32,17 +31,12 @@ template <typename T>
 void NormRowBackward(Norm norm, const T* normalized, T scale, const T* weight,
                      const T* d_output, int64_t width, T* d_x) {
   const T count = static_cast<T>(width);
-  T mean = 0;
-  T along = 0;
+  const auto g = [=](int64_t k) { return d_output[k] * weight[k]; };
+  const T mean = norm == Norm::kLayer ? RowSum<T>(width, g) / count : 0;
+  const T along =
+      RowSum<T>(width, [=](int64_t k) { return g(k) * normalized[k]; }) / count;
   for (int64_t k = 0; k < width; ++k) {
-    const T g = d_output[k] * weight[k];
-    mean += g;
-    along = std::fma(g, normalized[k], along);
-  }
-  mean = norm == Norm::kLayer ? mean / count : 0;
-  along /= count;
-  for (int64_t k = 0; k < width; ++k) {
-    d_x[k] = scale * (d_output[k] * weight[k] - mean - normalized[k] * along);
+    d_x[k] = scale * (g(k) - mean - normalized[k] * along);
   }
 }
 

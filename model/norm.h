@@ -4,8 +4,8 @@
 //   rms:    xhat = x s               s = 1 / sqrt(mean x^2 + 1e-5)
 //   y = xhat w (+ b with layer)
 //
-// (Ba, Kiros and Hinton 2016; Zhang and Sennrich 2019.) Sums over a row run in
-// order of its elements.
+// (Ba, Kiros and Hinton 2016; Zhang and Sennrich 2019.) Sums over a row run as
+// row_reductions.h says.
 #ifndef SOFTLOOKUP_MODEL_NORM_H_
 #define SOFTLOOKUP_MODEL_NORM_H_
 

@@ -65,9 +65,11 @@ absl::Status Transformer<T>::Forward(absl::Span<const T> parameters,
   Tensor<T>& x_0 = activations.layers[0].resid_pre;
   Resize(x_0, {rows, d});
   const T* const embeddings = parameters.data() + parts_.layout.embedding();
-  for (int64_t row = 0; row < rows; ++row) {
-    std::copy_n(embeddings + tokens[row] * d, d, &x_0(row, 0));
-  }
+  parts_.engine.ForRows(rows, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      std::copy_n(embeddings + tokens[row] * d, d, &x_0(row, 0));
+    }
+  });
   pass.Visit("hook_embed", pass.ByPosition(x_0));
   if (parts_.layout.positions() >= 0) {
     const T* table = parameters.data() + parts_.layout.positions();
@@ -80,11 +82,14 @@ absl::Status Transformer<T>::Forward(absl::Span<const T> parameters,
       }
       pass.Visit("hook_pos_embed", pass.ByPosition(edited));
     }
-    for (int64_t row = 0; row < rows; ++row) {
-      const T* position =
-          edited.size() > 0 ? &edited(row, 0) : table + row % positions * d;
-      for (int64_t k = 0; k < d; ++k) x_0(row, k) += position[k];
-    }
+    parts_.engine.ForRows(rows, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const T* position =
+            edited.size() > 0 ? &edited(row, 0) : table + row % positions * d;
+        T* x = &x_0(row, 0);
+        for (int64_t k = 0; k < d; ++k) x[k] += position[k];
+      }
+    });
   }
   for (int64_t i = 0; i < config().layers; ++i) {
     Tensor<T>& next = i + 1 < config().layers
