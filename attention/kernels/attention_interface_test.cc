@@ -230,8 +230,8 @@ TEST(AttentionLimitsTest, ScratchBytes) {
     return kernels::AttentionScratchBytes(sizes, backward, threads);
   };
   EXPECT_EQ(bytes(false, 5), 5 * bytes(false, 1));
-  // Four ranges of 256 keys: three more dQ, and two numbers per row.
-  const int64_t shared = 3 * 100 * 8 * 4 + 2 * 100 * 4;
+  // Eight ranges of 128 keys: seven more dQ, and two numbers per row.
+  const int64_t shared = 7 * 100 * 8 * 4 + 2 * 100 * 4;
   EXPECT_EQ(bytes(true, 3) - shared, 3 * (bytes(true, 1) - shared));
   EXPECT_GT(bytes(true, 1), bytes(false, 1) + shared);
 }

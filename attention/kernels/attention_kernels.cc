@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -33,6 +32,12 @@ using ConstView = StridedView<const float>;
 // property of the shape alone: the partial dQ of the ranges are added in
 // order, so the cut decides the last bits.
 constexpr int64_t kBackwardTasks = 8;
+// The fewest keys of a range: with fewer, reading the queries once per range
+// would cost more than a second thread gains.
+constexpr int64_t kRangeKeys = 128;
+
+// Rows per task where a row costs little and depends on no other.
+constexpr int64_t kRowsPerTask = 256;
 
 // A view whose last stride is 1: the view itself, or a copy that lives here.
 class RowContiguous {
@@ -223,11 +228,26 @@ void ClearRows(const StridedView<float>& view) {
                  view.Slice(last, 0, 1));
 }
 
+// Calls function(b, h, begin, end) for runs of query rows of every head, on all
+// threads.
+void ForRows(
+    const AttentionSizes& sizes, const KernelOptions& run,
+    const std::function<void(int64_t, int64_t, int64_t, int64_t)>& function) {
+  const int64_t heads = sizes.batch * sizes.query_heads;
+  const int64_t runs = CeilDivide(sizes.queries, kRowsPerTask);
+  run.ParallelFor(heads * runs, [&](int64_t task) {
+    const int64_t head = task / runs;
+    const int64_t begin = task % runs * kRowsPerTask;
+    function(head / sizes.query_heads, head % sizes.query_heads, begin,
+             std::min(begin + kRowsPerTask, sizes.queries));
+  });
+}
+
 // How the backward pass is cut into tasks; see kBackwardTasks.
 int64_t KeyRanges(const AttentionSizes& sizes) {
   const int64_t heads = sizes.batch * sizes.key_heads;
   return std::clamp<int64_t>(CeilDivide(kBackwardTasks, heads), 1,
-                             CeilDivide(sizes.keys, kKeyBlock));
+                             CeilDivide(sizes.keys, kRangeKeys));
 }
 
 // The copies of dQ beside the target itself.
@@ -371,25 +391,23 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
 
   // What weights are computed with.
   const int64_t rows = heads * sizes.queries;
-  const auto row_numbers = std::make_unique_for_overwrite<float[]>(2 * rows);
-  float* const maximum = row_numbers.get();
+  const int64_t query_size = rows * sizes.width;
+  float* const maximum =
+      ThreadFloats(2 * rows + PartialQueries(sizes) * query_size);
   float* const log_sum = maximum + rows;
-  run.ParallelFor(heads, [&](int64_t task) {
-    const int64_t b = task / sizes.query_heads;
-    const int64_t h = task % sizes.query_heads;
-    RowOffsets(problem.Head(b, h), &log_sum_exps.view()(b, h, 0),
-               maximum + task * sizes.queries, log_sum + task * sizes.queries);
+  float* const partial = log_sum + rows;
+  ForRows(sizes, run, [&](int64_t b, int64_t h, int64_t begin, int64_t end) {
+    const int64_t row = (b * sizes.query_heads + h) * sizes.queries;
+    RowOffsets(problem.Head(b, h), begin, end, &log_sum_exps.view()(b, h, 0),
+               maximum + row, log_sum + row);
   });
 
   // Each range of keys writes a dQ of its own: the first the target, the others
   // `partial`, [ranges - 1, B, H, Tq, D].
   const int64_t ranges = KeyRanges(sizes);
   const int64_t range_keys = RoundUp(CeilDivide(sizes.keys, ranges), kKeyTile);
-  const int64_t query_size = heads * sizes.queries * sizes.width;
-  const auto partial = std::make_unique_for_overwrite<float[]>(
-      PartialQueries(sizes) * query_size);
   const auto partial_rows = [&](int64_t range, int64_t b, int64_t h) {
-    return partial.get() + (range - 1) * query_size +
+    return partial + (range - 1) * query_size +
            (b * sizes.query_heads + h) * sizes.queries * sizes.width;
   };
   StridedView<float> bias_gradient;
@@ -462,10 +480,8 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
 
   // dQ = (sum over ranges, in order) scale.
   if (ranges == 1) return absl::OkStatus();
-  run.ParallelFor(heads, [&](int64_t task) {
-    const int64_t b = task / sizes.query_heads;
-    const int64_t h = task % sizes.query_heads;
-    for (int64_t i = 0; i < sizes.queries; ++i) {
+  ForRows(sizes, run, [&](int64_t b, int64_t h, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
       float* row = &target.query(b, h, i, 0);
       for (int64_t range = 1; range < ranges; ++range) {
         kernels.add(partial_rows(range, b, h) + i * sizes.width, row,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "attention/kernels/gemm_kernel.h"
@@ -67,27 +68,36 @@ int64_t BlockSize(int64_t n, int64_t parts, int64_t multiple) {
   return RoundUp(CeilDivide(n, parts), multiple);
 }
 
-// Large blocks reuse more of what they pack; several per thread keep all
-// threads busy to the end. So blocks shrink to a size that still pays until
-// there are several per thread, and below it only until each thread has one.
+// Packing an element of B costs about as much as this many multiply-adds of
+// vectors do: the rows of a block that packing is worth.
+constexpr int64_t kPackingRows = 12;
+
+// The blocks by which the thread that computes most of them is done first.
+// Large blocks pack less, many divide more evenly.
 Blocks ChooseBlocks(int64_t m, int64_t n, int threads) {
-  int64_t row_parts = CeilDivide(m, kGemmRows);
-  int64_t column_parts = CeilDivide(n, kMaxColumns);
-  if (threads > 1) {
-    const int64_t several = 3 * int64_t{threads};
-    while (row_parts * column_parts < several &&
-           BlockSize(m, row_parts + 1, 8) >= 48) {
-      ++row_parts;
-    }
-    while (row_parts * column_parts < several &&
-           BlockSize(n, column_parts + 1, kGemmPanel) >= 2 * kGemmPanel) {
-      ++column_parts;
-    }
-    while (row_parts * column_parts < threads && row_parts * 8 < m) {
-      ++row_parts;
+  const int64_t fewest_rows = CeilDivide(m, kGemmRows);
+  const int64_t fewest_columns = CeilDivide(n, kMaxColumns);
+  Blocks best = {BlockSize(m, fewest_rows, 8),
+                 BlockSize(n, fewest_columns, kGemmPanel)};
+  if (threads == 1) return best;
+  double least = std::numeric_limits<double>::infinity();
+  for (int64_t column_parts = fewest_columns;
+       column_parts <= fewest_columns + 3; ++column_parts) {
+    const int64_t columns = BlockSize(n, column_parts, kGemmPanel);
+    for (int64_t row_parts = fewest_rows;
+         row_parts <= fewest_rows + 2 * threads; ++row_parts) {
+      const int64_t rows = BlockSize(m, row_parts, 8);
+      const int64_t blocks = CeilDivide(m, rows) * CeilDivide(n, columns);
+      const double cost = static_cast<double>(
+          CeilDivide(blocks, threads) * std::min(columns, n) *
+          (std::min(rows, m) + kPackingRows));
+      if (cost < least) {
+        least = cost;
+        best = {rows, columns};
+      }
     }
   }
-  return {BlockSize(m, row_parts, 8), BlockSize(n, column_parts, kGemmPanel)};
+  return best;
 }
 
 // Fewer columns than this leave lanes empty.

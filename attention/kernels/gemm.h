@@ -28,7 +28,7 @@
 
 namespace softlookup::kernels {
 
-inline constexpr int64_t kGemmScratchBytes = 159744;
+inline constexpr int64_t kGemmScratchBytes = 294912;
 
 struct GemmOptions {
   bool accumulate = false;            // C += A B instead of C = A B

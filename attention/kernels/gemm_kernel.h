@@ -21,7 +21,7 @@
 namespace softlookup::kernels {
 
 // The most rows of a block.
-inline constexpr int64_t kGemmRows = 192;
+inline constexpr int64_t kGemmRows = 384;
 // Columns of the widest panel.
 inline constexpr int64_t kGemmPanel = 48;
 // Inner elements of a slice; part of the definition of the result's bits.

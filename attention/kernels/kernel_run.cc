@@ -11,4 +11,15 @@ const KernelTable& KernelsFor(InstructionSet set) {
   return kPortableKernels;
 }
 
+float* ThreadFloats(int64_t count) {
+  static thread_local std::unique_ptr<float[]> floats;
+  static thread_local int64_t size = 0;
+  if (count > size) {
+    floats.reset();
+    floats = std::make_unique_for_overwrite<float[]>(count);
+    size = count;
+  }
+  return floats.get();
+}
+
 }  // namespace softlookup::kernels

@@ -3,6 +3,7 @@
 #ifndef SOFTLOOKUP_ATTENTION_KERNELS_KERNEL_RUN_H_
 #define SOFTLOOKUP_ATTENTION_KERNELS_KERNEL_RUN_H_
 
+#include <cstdint>
 #include <memory>
 
 #include "attention/kernels/instruction_set.h"
@@ -19,6 +20,10 @@ Scratch& ThreadScratch() {
   static thread_local const std::unique_ptr<Scratch> scratch(new Scratch);
   return *scratch;
 }
+
+// `count` floats, not set to anything, that are this thread's until it asks
+// again: memory that is new in every call would cost a page fault per page.
+float* ThreadFloats(int64_t count);
 
 }  // namespace softlookup::kernels
 

@@ -38,11 +38,11 @@ std::vector<float> Scores(const HeadProblem& head, int64_t i) {
 
 }  // namespace
 
-void RowOffsets(const HeadProblem& head, const float* log_sum_exp,
-                float* maximum, float* log_sum) {
+void RowOffsets(const HeadProblem& head, int64_t begin, int64_t end,
+                const float* log_sum_exp, float* maximum, float* log_sum) {
   // From natural logarithms to the scores' unit.
   const float unit = head.bias == nullptr ? kLog2E : 1.0f;
-  for (int64_t i = 0; i < head.queries; ++i) {
+  for (int64_t i = begin; i < end; ++i) {
     const float total = log_sum_exp[i];
     log_sum[i] = 0;
     if (!std::isfinite(total)) {

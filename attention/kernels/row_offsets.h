@@ -7,6 +7,8 @@
 #ifndef SOFTLOOKUP_ATTENTION_KERNELS_ROW_OFFSETS_H_
 #define SOFTLOOKUP_ATTENTION_KERNELS_ROW_OFFSETS_H_
 
+#include <cstdint>
+
 #include "attention/kernels/head_problem.h"
 
 namespace softlookup::kernels {
@@ -15,12 +17,12 @@ namespace softlookup::kernels {
 // 1 + kExactLogSumExp 2^-24.
 inline constexpr float kExactLogSumExp = 1024;
 
-// For every query i of a head: P = exp(min(0, S - maximum[i]) - log_sum[i]), in
-// the scores' unit (HeadProblem), from log_sum_exp [Tq]. maximum is +inf, for
-// weights of exactly 0, where a query sees no key, and NaN where the forward's
-// weights were.
-void RowOffsets(const HeadProblem& head, const float* log_sum_exp,
-                float* maximum, float* log_sum);
+// For the queries i of [begin, end) of a head: P = exp(min(0, S - maximum[i]) -
+// log_sum[i]), in the scores' unit (HeadProblem), from log_sum_exp [Tq].
+// maximum is +inf, for weights of exactly 0, where a query sees no key, and NaN
+// where the forward's weights were.
+void RowOffsets(const HeadProblem& head, int64_t begin, int64_t end,
+                const float* log_sum_exp, float* maximum, float* log_sum);
 
 }  // namespace softlookup::kernels
 
