@@ -254,6 +254,15 @@ class BackwardKernel {
       Simd::Store(scratch_.log_sum + lane,
                   Simd::LoadFirst(target_->log_sum + first_ + lane, used));
     }
+    // The next tile's rows, on their way while this one is at work.
+    const int64_t ahead =
+        Smaller(head.queries - first_ - rows_, int64_t{kQueryTile});
+    PrefetchRows(query + rows_ * head.query_stride, head.query_stride, ahead,
+                 head.width);
+    PrefetchRows(d_output + rows_ * target_->output_gradient_stride,
+                 target_->output_gradient_stride, ahead, head.value_width);
+    PrefetchRows(target_->output + (first_ + rows_) * target_->output_stride,
+                 target_->output_stride, ahead, head.value_width);
     for (int64_t j = key0; j < key1;) {
       const int64_t stop = Smaller(key1, (j / kKeyTile + 1) * kKeyTile);
       KeyTile(j, static_cast<int>(stop - j));

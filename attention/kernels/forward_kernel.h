@@ -65,6 +65,15 @@ class ForwardKernel {
     while (j < end) {
       // Tiles start at multiples of kKeyTile, whatever key_begin is.
       const int64_t stop = Smaller(end, (j / kKeyTile + 1) * kKeyTile);
+      // The tile of queries that comes first of a head finds its keys out of
+      // the caches.
+      if (first_ + kQueryTile >= head_.queries) {
+        const int64_t ahead = Smaller(end - stop, kKeyTile);
+        PrefetchRows(head_.key + stop * head_.key_stride, head_.key_stride,
+                     ahead, head_.width);
+        PrefetchRows(head_.value + stop * head_.value_stride,
+                     head_.value_stride, ahead, head_.value_width);
+      }
       KeyTile(j, static_cast<int>(stop - j), fresh);
       fresh = false;
       j = stop;
