@@ -163,8 +163,9 @@ void BackwardPass<T>::Attention(const LayerOffsets& at,
   const Tensor<T>& input = at.norm1 < 0 ? layer.resid_pre : layer.norm1.output;
   engine.Multiply(input.view().Transpose(0, 1), std::as_const(d_qkv).view(),
                   AsMatrix(gradient_ + at.qkv, d, qkv_width));
-  if (config.biases)
+  if (config.biases) {
     AddSums(std::as_const(d_qkv).view(), gradient_ + at.qkv_bias);
+  }
   AddInput(d_qkv.view(), Weight(at.qkv, d, qkv_width), at.norm1, layer.norm1);
 }
 

@@ -169,7 +169,7 @@ void Engine<T>::ForRows(
 template <typename T>
 void Engine<T>::ForColumns(
     int64_t columns, const std::function<void(int64_t, int64_t)>& body) const {
-  // Whole lines of the cache, two runs at least for each thread.
+  // Two runs for each thread, if there are so many.
   const int64_t share = columns / (2 * int64_t{run_.threads()});
   ForRuns(columns,
           std::max(kColumnsPerTask, share / kColumnsPerTask * kColumnsPerTask),

@@ -66,7 +66,7 @@ class Engine {
   // all threads. A row must not depend on another.
   void ForRows(int64_t rows,
                const std::function<void(int64_t, int64_t)>& body) const;
-  // The same for columns, which are fewer: in runs of 16 at least.
+  // The same for columns, in runs of at least 16, a line of the cache.
   void ForColumns(int64_t columns,
                   const std::function<void(int64_t, int64_t)>& body) const;
 

@@ -1,6 +1,7 @@
-// Sums and maxima along a row, in an order that vectors of any width can
-// follow: element k goes into lane k mod 16, and the lanes are then folded by
-// halves (as in attention/kernels/determinism.md).
+// Sums and maxima along rows and sums down columns, in an order that vectors of
+// any width can follow. Along a row element k goes into lane k mod 16, and the
+// lanes are then folded by halves (as in attention/kernels/determinism.md);
+// down a column rows follow each other.
 //
 //   const float mean = RowSum<float>(n, [x](int64_t k) { return x[k]; }) / n;
 #ifndef SOFTLOOKUP_MODEL_ROW_REDUCTIONS_H_
@@ -32,7 +33,7 @@ T RowSum(int64_t n, const Term& term) {
   return lanes[0];
 }
 
-// The largest of n >= 1 elements; any of them where one is NaN.
+// The largest of n >= 1 elements, in any order; any of them where one is NaN.
 template <typename T>
 T RowMaximum(const T* x, int64_t n) {
   T lanes[kRowLanes];

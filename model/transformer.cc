@@ -117,7 +117,8 @@ void Transformer<T>::Backward(absl::Span<const T> parameters,
   SOFTLOOKUP_CHECK(
       static_cast<int64_t>(parameters.size()) == parts_.layout.size() &&
           gradient.size() == parameters.size() && tokens.size() == rows &&
-          d_logits.shape() == Shape({rows, config().vocabulary}),
+          d_logits.shape() == Shape({rows, config().vocabulary}) &&
+          d_logits.stride(1) == 1,
       "what the forward pass had");
   std::fill(gradient.begin(), gradient.end(), T{0});
   BackwardPass<T> pass(parts_, parameters.data(), activations, gradient.data());

@@ -56,9 +56,9 @@ class Transformer {
                        TransformerActivations<T>& activations,
                        Hooks<T>* hooks = nullptr) const;
 
-  // gradient = dL/dparameters from d_logits = dL/dlogits, [B T, V], and the
-  // activations of Forward with the same parameters and tokens, of which it
-  // changes the memory of backward passes alone.
+  // gradient = dL/dparameters from d_logits = dL/dlogits, [B T, V] with
+  // contiguous rows, and the activations of Forward with the same parameters
+  // and tokens, of which it changes the memory of backward passes alone.
   void Backward(absl::Span<const T> parameters, const Tensor<int32_t>& tokens,
                 TransformerActivations<T>& activations,
                 const StridedView<const T>& d_logits,

@@ -17,7 +17,8 @@
 // Widths D and Dv up to 256. The last stride of every tensor should be 1;
 // others are copied first. Memory beside inputs and outputs: a scratch of fixed
 // size per thread, O(Tq) per head in the backward pass, and, where few heads
-// must keep many threads busy, up to 7 copies of dQ.
+// must keep many threads busy, up to 7 copies of dQ. Threads keep their scratch
+// for the next call, of the rest 64 MiB at most.
 //
 // Accuracy, for finite inputs whose scores do not overflow: with e = 8 * 2^-24
 // (1 + S), S the largest sum of |q_k k_k scale| and |bias| of a pair and G the

@@ -60,7 +60,8 @@ struct BackwardTarget {
   int64_t output_stride;
   const float* maximum;  // [Tq], with log_sum: see row_offsets.h
   const float* log_sum;  // [Tq]
-  float* d_query;        // [Tq, D], the keys' share of it times the scale
+  float* d_query;        // [Tq, D], the keys' share of it times
+  // d_query_scale
   int64_t d_query_stride;
   float d_query_scale;
   // Added to where not null; element (i, j) of the bias at these strides.
@@ -102,7 +103,7 @@ class BackwardKernel {
       }
     }
     for (begin_ = begin; begin_ < end; begin_ = end_) {
-      end_ = Smaller(end, (begin_ / kKeyBlock + 1) * kKeyBlock);
+      end_ = Smaller(end, begin_ + kKeyBlock);
       const HeadProblem& head = group.heads[0];
       Clear(scratch_.d_key, (end_ - begin_) * PaddedWidth(head.width));
       Clear(scratch_.d_value, (end_ - begin_) * PaddedWidth(head.value_width));

@@ -9,9 +9,10 @@
 #define SOFTLOOKUP_ATTENTION_KERNELS_EXP2_H_
 
 #include "attention/kernels/always_inline.h"
-#include "attention/kernels/head_mask.h"
 
 namespace softlookup::kernels {
+
+inline constexpr float kLog2E = 1.44269504f;
 
 template <typename Simd>
 SOFTLOOKUP_INLINE typename Simd::Float Exp2NonPositive(typename Simd::Float x) {

@@ -340,14 +340,12 @@ class ForwardKernel {
                   Simd::Fma(Simd::Load(scratch_.maximum + lane), maximum_unit,
                             Simd::Log(sum)));
     }
-    bool blind = false;
     for (int lane = 0; lane < rows_; ++lane) {
       const int64_t i = first_ + lane;
       const float sum = scratch_.sum[lane];
       if (fresh || (sum == 0 && !SeesAnyKey(head_, i))) {
         log_sum_exp[lane] = -__builtin_inff();
         inverse[lane] = 0;
-        blind = true;
       } else if (sum != sum && !HasNanScore(lane)) {
         log_sum_exp[lane] = __builtin_inff();
       }
@@ -356,14 +354,6 @@ class ForwardKernel {
     float* output = target_.output + first_ * target_.output_stride;
     StoreTransposed<Simd>(scratch_.output, rows_, head_.value_width, inverse,
                           output, target_.output_stride);
-    // What the weights of 0 of a row that sees nothing have multiplied may not
-    // have been finite.
-    for (int lane = 0; blind && lane < rows_; ++lane) {
-      if (inverse[lane] == 0) {
-        ClearRow<Simd>(output + lane * target_.output_stride,
-                       head_.value_width);
-      }
-    }
   }
 
   const HeadProblem& head_;

@@ -59,7 +59,8 @@ struct Blocks {
   int64_t columns;
 };
 
-// A block of C stays in the second-level cache from slice to slice.
+// Of a block. C is read and written once per slice, so it need not stay in a
+// cache.
 constexpr int64_t kMaxColumns = 8 * kGemmPanel;
 
 // The size of each of `parts` blocks of n, a multiple of what micro-kernels and
@@ -80,12 +81,16 @@ Blocks ChooseBlocks(int64_t m, int64_t n, int threads) {
   Blocks best = {BlockSize(m, fewest_rows, 8),
                  BlockSize(n, fewest_columns, kGemmPanel)};
   if (threads == 1) return best;
+  // More parts than these leave blocks too small to pay, or none.
+  const int64_t most_columns =
+      std::min(CeilDivide(n, 2 * kGemmPanel), fewest_columns + 2 * threads);
+  const int64_t most_rows =
+      std::min(CeilDivide(m, 8), fewest_rows + 2 * threads);
   double least = std::numeric_limits<double>::infinity();
   for (int64_t column_parts = fewest_columns;
-       column_parts <= fewest_columns + 3; ++column_parts) {
+       column_parts <= std::max(fewest_columns, most_columns); ++column_parts) {
     const int64_t columns = BlockSize(n, column_parts, kGemmPanel);
-    for (int64_t row_parts = fewest_rows;
-         row_parts <= fewest_rows + 2 * threads; ++row_parts) {
+    for (int64_t row_parts = fewest_rows; row_parts <= most_rows; ++row_parts) {
       const int64_t rows = BlockSize(m, row_parts, 8);
       const int64_t blocks = CeilDivide(m, rows) * CeilDivide(n, columns);
       const double cost = static_cast<double>(
@@ -95,6 +100,8 @@ Blocks ChooseBlocks(int64_t m, int64_t n, int threads) {
         least = cost;
         best = {rows, columns};
       }
+      // From here on there is a block for every thread, and more.
+      if (blocks >= 3 * threads) break;
     }
   }
   return best;

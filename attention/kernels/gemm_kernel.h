@@ -15,8 +15,8 @@
 
 #include "attention/kernels/always_inline.h"
 #include "attention/kernels/integers.h"
+#include "attention/kernels/load_block.h"
 #include "attention/kernels/tile_product.h"
-#include "attention/kernels/transpose.h"
 
 namespace softlookup::kernels {
 

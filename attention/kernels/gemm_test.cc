@@ -147,7 +147,7 @@ TEST(Gemm, IsTheDefinitionBitForBitAroundTheBlocks) {
   RandomStream stream(1, "gemm_test large");
   const std::vector<int64_t> sizes = {1,   7,   8,   15,  47,  48,  49,  63,
                                       64,  65,  95,  96,  127, 128, 129, 191,
-                                      192, 193, 256, 300, 400, 512};
+                                      192, 193, 300, 383, 384, 385, 512, 770};
   const auto size = [&] {
     return sizes[stream.UniformInt(static_cast<uint32_t>(sizes.size()))];
   };

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "attention/kernels/always_inline.h"
+#include "attention/kernels/exp2.h"
 #include "attention/kernels/head_problem.h"
 #include "attention/kernels/integers.h"
 
@@ -25,9 +26,8 @@ SOFTLOOKUP_INLINE int GroupKeys(const HeadProblem& head, int64_t query,
   return static_cast<int>(Larger(Smaller(KeyEnd(head, last) - j, n), 0));
 }
 
-// What makes e^x of 2^x: in the scale of the queries already (HeadProblem), or
-// with a bias in front of the exponential (exp2.h).
-inline constexpr float kLog2E = 1.44269504f;
+// What queries are multiplied by: log2(e) included where exp2 will be of a
+// score as it is (HeadProblem).
 SOFTLOOKUP_INLINE float QueryScale(const HeadProblem& head) {
   return head.bias == nullptr ? head.scale * kLog2E : head.scale;
 }

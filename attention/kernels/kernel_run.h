@@ -22,7 +22,8 @@ Scratch& ThreadScratch() {
 }
 
 // `count` floats, not set to anything, that are this thread's until it asks
-// again: memory that is new in every call would cost a page fault per page.
+// again: memory that is new in every call would cost a page fault per page. Up
+// to 64 MiB are kept for good, more until the next call.
 float* ThreadFloats(int64_t count);
 
 }  // namespace softlookup::kernels

@@ -8,26 +8,9 @@
 #include "attention/kernels/always_inline.h"
 #include "attention/kernels/head_mask.h"
 #include "attention/kernels/head_problem.h"
+#include "attention/kernels/load_block.h"
 
 namespace softlookup::kernels {
-
-// block[c] lane r = element c of row r, of kLanes rows in memory of which
-// `rows` and `columns` are read; the others count as zero.
-template <typename Simd>
-SOFTLOOKUP_INLINE void LoadBlock(const float* source, int64_t stride, int rows,
-                                 int columns, typename Simd::Float* block) {
-  constexpr int kLanes = Simd::kLanes;
-  if (rows >= kLanes && columns == kLanes) {
-    Simd::LoadTransposed(source, stride, block);
-    return;
-  }
-#pragma GCC unroll 16
-  for (int r = 0; r < kLanes; ++r) {
-    block[r] =
-        r < rows ? Simd::LoadFirst(source + r * stride, columns) : Simd::Zero();
-  }
-  Simd::Transpose(block);
-}
 
 // tile[k][lane] = scale rows[lane][k], for `width` columns k; lanes from
 // `rows` to `lanes` are zero. `tile` has kQueryTile lanes a row.
