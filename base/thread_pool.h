@@ -31,6 +31,16 @@ absl::Status CheckThreads(int64_t threads);
 
 inline constexpr int64_t kMaxThreads = 1024;
 
+// How a loop's tasks are dealt out.
+enum class TaskOrder {
+  // The first tasks start first: put the longest there.
+  kFirstFirst,
+  // Each thread begins with a run of its own, the same in every loop of as many
+  // tasks, and then helps the others: data that one loop wrote are still in the
+  // cache of the thread that reads them in the next. For tasks of like length.
+  kNearby,
+};
+
 class ThreadPool {
  public:
   // Starts threads - 1 workers, or as many as the system allows. `threads` must
@@ -43,13 +53,20 @@ class ThreadPool {
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
   // Calls body(task) for every task in [0, count), in no fixed order, and
-  // returns when all have finished. The first tasks start first: put the
-  // longest there. `body` must not throw.
-  void ParallelFor(int64_t count, const std::function<void(int64_t)>& body);
+  // returns when all have finished. `body` must not throw.
+  void ParallelFor(int64_t count, const std::function<void(int64_t)>& body,
+                   TaskOrder order = TaskOrder::kFirstFirst);
 
  private:
-  void Work();
-  void RunTasks();
+  // Tasks of a loop that nobody has taken, [next, end); on a line of the cache
+  // of its own.
+  struct alignas(64) Share {
+    std::atomic<int64_t> next{0};
+    int64_t end = 0;
+  };
+
+  void Work(size_t thread);
+  void RunTasks(size_t thread);
 
   std::vector<std::thread> workers_;
   std::mutex loop_mutex_;  // held by the one loop that uses the workers
@@ -60,8 +77,7 @@ class ThreadPool {
   std::atomic<uint64_t> generation_{0};
   std::atomic<bool> stop_{false};
   const std::function<void(int64_t)>* body_ = nullptr;
-  int64_t count_ = 0;
-  std::atomic<int64_t> next_{0};
+  std::vector<Share> shares_;    // of each thread; the caller's first
   std::atomic<int> running_{0};  // workers that have not finished the loop
 };
 

@@ -1,7 +1,11 @@
 #include "base/thread_pool.h"
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -14,13 +18,57 @@ TEST(ThreadPoolTest, RunsEveryTaskOnce) {
   for (const int threads : {1, 2, 3, 8}) {
     ThreadPool pool(threads);
     EXPECT_EQ(pool.threads(), threads);
-    for (const int64_t count : {0, 1, 2, 7, 1000}) {
-      std::vector<std::atomic<int>> runs(count);
-      pool.ParallelFor(count, [&](int64_t task) { ++runs[task]; });
-      for (int64_t task = 0; task < count; ++task) {
-        ASSERT_EQ(runs[task], 1) << threads << " threads, task " << task;
+    for (const TaskOrder order : {TaskOrder::kFirstFirst, TaskOrder::kNearby}) {
+      for (const int64_t count : {0, 1, 2, 7, 1000}) {
+        std::vector<std::atomic<int>> runs(count);
+        pool.ParallelFor(
+            count, [&](int64_t task) { ++runs[task]; }, order);
+        for (int64_t task = 0; task < count; ++task) {
+          ASSERT_EQ(runs[task], 1) << threads << " threads, task " << task;
+        }
       }
     }
+  }
+}
+
+// The tasks that four threads begin a loop of nine with, by thread: none
+// finishes before all have begun.
+std::map<std::thread::id, int64_t> FirstTasks(ThreadPool& pool,
+                                              TaskOrder order) {
+  std::map<std::thread::id, int64_t> tasks;
+  std::mutex mutex;
+  std::condition_variable begun;
+  pool.ParallelFor(
+      9,
+      [&](int64_t task) {
+        std::unique_lock<std::mutex> lock(mutex);
+        tasks.emplace(std::this_thread::get_id(), task);
+        begun.notify_all();
+        begun.wait(lock, [&] { return tasks.size() == 4; });
+      },
+      order);
+  return tasks;
+}
+
+std::set<int64_t> Values(const std::map<std::thread::id, int64_t>& tasks) {
+  std::set<int64_t> values;
+  for (const auto& [thread, task] : tasks) values.insert(task);
+  return values;
+}
+
+TEST(ThreadPoolTest, TheFirstTasksStartFirst) {
+  ThreadPool pool(4);
+  EXPECT_EQ(Values(FirstTasks(pool, TaskOrder::kFirstFirst)),
+            std::set<int64_t>({0, 1, 2, 3}));
+}
+
+TEST(ThreadPoolTest, ThreadsBeginWithTheSameTasksEveryTime) {
+  ThreadPool pool(4);
+  const auto first = FirstTasks(pool, TaskOrder::kNearby);
+  EXPECT_EQ(Values(first), std::set<int64_t>({0, 3, 5, 7}));
+  EXPECT_EQ(first.at(std::this_thread::get_id()), 0);
+  for (int loop = 0; loop < 20; ++loop) {
+    EXPECT_EQ(FirstTasks(pool, TaskOrder::kNearby), first);
   }
 }
 

@@ -297,7 +297,7 @@ absl::Status AttentionForwardInto(const AttentionInputs<float>& inputs,
   // cache; tile by tile where the threads share few. Of a head the last tiles
   // first: under a causal mask they see the most keys.
   const bool by_head = heads >= 4 * run.threads();
-  run.ParallelFor(tiles * heads, [&](int64_t task) {
+  const auto run_tile = [&](int64_t task) {
     const int64_t head_index = by_head ? task / tiles : task % heads;
     const int64_t tile = tiles - 1 - (by_head ? task % tiles : task / heads);
     const int64_t b = head_index / sizes.query_heads;
@@ -308,7 +308,9 @@ absl::Status AttentionForwardInto(const AttentionInputs<float>& inputs,
                                 &target.log_sum_exp(b, h, 0)};
     kernels.forward_tile(head, rows, tile * kQueryTile,
                          ThreadScratch<ForwardScratch>());
-  });
+  };
+  run.ParallelFor(tiles * heads, run_tile,
+                  by_head ? TaskOrder::kNearby : TaskOrder::kFirstFirst);
   if (options.fully_masked != FullyMasked::kNaN) return absl::OkStatus();
   return ForEachFullyMaskedRow(problem, [&](int64_t b, int64_t h, int64_t i) {
     float* row = &target.output(b, h, i, 0);
@@ -462,7 +464,7 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
   const int64_t batch_tasks = serial_batch ? 1 : sizes.batch;
   const int64_t head_tasks = serial_heads ? 1 : sizes.key_heads;
   const int64_t range_tasks = serial_ranges ? 1 : ranges;
-  run.ParallelFor(batch_tasks * head_tasks * range_tasks, [&](int64_t task) {
+  const auto run_share = [&](int64_t task) {
     // The first keys first: under a causal mask most queries see them.
     const int64_t range = task / (batch_tasks * head_tasks);
     const int64_t b = task / head_tasks % batch_tasks;
@@ -476,7 +478,10 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
         }
       }
     }
-  });
+  };
+  run.ParallelFor(
+      batch_tasks * head_tasks * range_tasks, run_share,
+      range_tasks == 1 ? TaskOrder::kNearby : TaskOrder::kFirstFirst);
 
   // dQ = (sum over ranges, in order) scale.
   if (ranges == 1) return absl::OkStatus();

@@ -22,10 +22,10 @@ struct KernelOptions {
   int threads() const { return pool == nullptr ? 1 : pool->threads(); }
 
   // Calls body(task) for every task in [0, count); see ThreadPool.
-  void ParallelFor(int64_t count,
-                   const std::function<void(int64_t)>& body) const {
+  void ParallelFor(int64_t count, const std::function<void(int64_t)>& body,
+                   TaskOrder order = TaskOrder::kNearby) const {
     if (pool != nullptr) {
-      pool->ParallelFor(count, body);
+      pool->ParallelFor(count, body, order);
     } else {
       for (int64_t task = 0; task < count; ++task) body(task);
     }
