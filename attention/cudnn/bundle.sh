@@ -1,18 +1,21 @@
 #!/bin/sh
-# Packs gpu_check and the shared libraries it needs, but for the C library's,
-# into one file that runs on a machine without Bazel and without a network:
+# Packs gpu_check, the script by which it asks PyTorch, and the shared libraries
+# that it needs, but for the C library's, into one file that runs on a machine
+# without Bazel and without a network:
 #
-#   bundle.sh path/to/gpu_check gpu_check.run
+#   bundle.sh path/to/gpu_check path/to/pytorch_attention.py gpu_check.run
 #
 # The file is a shell script followed by a compressed archive.
 set -eu
 program=$1
-output=$2
+script=$2
+output=$3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/pack"
 cp -L "$program" "$folder/pack/gpu_check"
 chmod u+w "$folder/pack/gpu_check"
+cp -L "$script" "$folder/pack/pytorch_attention.py"
 ldd "$folder/pack/gpu_check" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' |
   while read -r library; do
     case "$library" in
@@ -41,8 +44,10 @@ print(":".join(dict.fromkeys(
     for folder in glob.glob(root + "/nvidia/*/lib"))))
 PYTHON
 )
-LD_LIBRARY_PATH="$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}${wheels:+:$wheels}" \
-  "$folder/gpu_check" "$@"
+# PyTorch, in its own process, finds its libraries as it would without this.
+SOFTLOOKUP_PYTORCH_LIBRARY_PATH="${LD_LIBRARY_PATH-}" \
+  LD_LIBRARY_PATH="$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}${wheels:+:$wheels}" \
+  "$folder/gpu_check" --pytorch_script="$folder/pytorch_attention.py" "$@"
 exit $?
 ARCHIVE
 HEADER
