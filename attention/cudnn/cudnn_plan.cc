@@ -17,19 +17,6 @@ namespace softlookup::cudnn {
 
 namespace fe = cudnn_frontend;
 
-const char* const kH200Json = R"({
-  "deviceVer": 900, "deviceName": "NVIDIA H200", "driverVer": 13000,
-  "cudaDeviceId": 0, "pciDeviceId": 0, "isTccDriver": 0, "supportCoopLaunch": 1,
-  "multiProcessorCount": 132, "warpSize": 32,
-  "maxSharedMemoryPerBlock": 49152, "maxSharedMemoryPerBlockOptin": 232448,
-  "reservedSharedMemoryPerBlock": 1024,
-  "maxRegistersPerSM": 65536, "regsPerBlock": 65536,
-  "maxCtasPerSM": 32, "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048,
-  "maxBlockSize": [1024, 1024, 64], "maxGridSize": [2147483647, 65535, 65535],
-  "totalGlobalMem": 150754820096, "l2CacheSize": 62914560,
-  "smClockRateKHz": 1980000, "memClockRateKHz": 3201000
-})";
-
 namespace {
 
 // cuDNN's words on one line: cudnn-frontend joins what engines say by newlines.

@@ -34,11 +34,6 @@
 
 namespace softlookup::cudnn {
 
-// An H200 with driver version 13.0, written by hand in the form of cuDNN's
-// CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION.
-extern const char* const kH200Json;
-inline constexpr int kH200Capability = 90;
-
 // What a plan is built for. Cheap to copy.
 class GpuDescription {
  public:
@@ -106,7 +101,9 @@ class CudnnPlan {
   absl::StatusOr<std::string> Serialize() const;
 
   // A plan from Serialize's bytes, to be executed with this handle.
-  // InvalidArgument, with cuDNN's words, for other bytes.
+  // cudnn-frontend runs it once, for which it opens the CUDA runtime,
+  // libcudart. InvalidArgument, with cuDNN's words, for other bytes and where
+  // that fails.
   static absl::StatusOr<std::unique_ptr<CudnnPlan>> Deserialize(
       const std::string& bytes, const CudnnHandle& handle);
   // The same without a GPU and without the ability to run: cuDNN reads the

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "attention/cudnn/h200.h"
 #include "attention/cudnn/null_driver.h"
 #include "attention/cudnn/plan_cases.h"
 #include "base/thread_pool.h"
@@ -133,7 +134,7 @@ nlohmann::json NodeOf(const std::string& bytes,
 
 // Kinds of what cudnn-frontend does to its parts of the workspace before a plan
 // starts: 0 copies to them and 1 clears them, both by the CUDA runtime, which
-// is not there; 2 does nothing.
+// need not be there; 2 does nothing.
 void ExpectNoRuntime(const std::string& bytes) {
   const nlohmann::json plan = nlohmann::json::from_ubjson(bytes);
   for (const nlohmann::json& part : plan.at("workspace_modifications")) {

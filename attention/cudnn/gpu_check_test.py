@@ -57,7 +57,7 @@ class GpuCheckTest(unittest.TestCase):
         self.assertRegex(
             result.stderr,
             r"\Agpu_check: (no cuDNN: libcudnn\.so\.9 cannot be opened; put its "
-            r"folder into LD_LIBRARY_PATH|cuDNN is .*; needed: .*|"
+            r"folder into LD_LIBRARY_PATH|cuDNN is .*; needed: .*|no cuBLAS, .*|"
             r"cuDNN creates a handle: CUDNN_STATUS_NOT_INITIALIZED)\n\Z")
 
     def test_bad_usage(self):
@@ -76,13 +76,16 @@ class GpuCheckTest(unittest.TestCase):
                 (2, "gpu_check: flag --%s is %s; allowed: %s\n" % (
                     flag, value, allowed)))
 
-    def test_has_the_script_that_asks_pytorch(self):
+    def test_has_what_it_needs(self):
         with open(BUNDLE, "rb") as bundle:
             archive = bundle.read().split(b"\nARCHIVE\n", 1)[1]
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as pack:
             packed = pack.extractfile("./pytorch_attention.py").read()
+            names = pack.getnames()
         with open(PYTORCH_SCRIPT, "rb") as script:
             self.assertEqual(packed, script.read())
+        # And the CUDA runtime, which reads a serialized plan.
+        self.assertIn("./libcudart.so.13", names)
 
     def test_size(self):
         self.assertLess(os.stat(BUNDLE).st_size, 40 << 20)

@@ -16,6 +16,7 @@
 #include "attention/cudnn/cudnn_problem.h"
 #include "attention/cudnn/cudnn_tensors.h"
 #include "attention/cudnn/filler.h"
+#include "attention/cudnn/h200.h"
 #include "base/status.h"
 
 namespace softlookup::cudnn {
