@@ -31,8 +31,12 @@ _LIBRARIES = [
     "libcudnn_heuristic.so.9",
 ]
 
-# The major version of CUDA is the toolkit's.
+# The major version of CUDA is the toolkit's. cuBLAS: cuDNN asks it even for plans
+# that have no use for it, and ends the process where it is missing. The CUDA
+# runtime: cuDNN has its own inside, but cudnn-frontend opens this one to run a
+# plan once when it reads it.
 _CUDA_LIBRARIES = [
+    "libcublasLt.so.",
     "libcudart.so.",
     "libnvrtc.so.",
     "libnvrtc-builtins.so.",

@@ -1,18 +1,21 @@
 #!/bin/sh
-# Packs gpu_check and the shared libraries it needs, but for the C library's,
-# into one file that runs on a machine without Bazel and without a network:
+# Packs gpu_check, the shared libraries that it needs, but for the C library's,
+# and further files into one file that runs on a machine without Bazel and without
+# a network:
 #
-#   bundle.sh path/to/gpu_check gpu_check.run
+#   bundle.sh gpu_check.run path/to/gpu_check path/to/pytorch_attention.py ...
 #
 # The file is a shell script followed by a compressed archive.
 set -eu
-program=$1
-output=$2
+output=$1
+program=$2
+shift 2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/pack"
 cp -L "$program" "$folder/pack/gpu_check"
 chmod u+w "$folder/pack/gpu_check"
+cp -L "$@" "$folder/pack/"
 ldd "$folder/pack/gpu_check" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' |
   while read -r library; do
     case "$library" in
@@ -41,8 +44,10 @@ print(":".join(dict.fromkeys(
     for folder in glob.glob(root + "/nvidia/*/lib"))))
 PYTHON
 )
-LD_LIBRARY_PATH="$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}${wheels:+:$wheels}" \
-  "$folder/gpu_check" "$@"
+# PyTorch, in its own process, finds its libraries as it would without this.
+SOFTLOOKUP_PYTORCH_LIBRARY_PATH="${LD_LIBRARY_PATH-}" \
+  LD_LIBRARY_PATH="$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}${wheels:+:$wheels}" \
+  "$folder/gpu_check" --pytorch_script="$folder/pytorch_attention.py" "$@"
 exit $?
 ARCHIVE
 HEADER

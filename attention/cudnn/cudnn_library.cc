@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/runfiles.h"
+#include "base/status.h"
 
 namespace cudnn_frontend {
 // cudnn-frontend looks its functions up here (cudnn_frontend_shim.h, under
@@ -24,7 +25,26 @@ absl::Status LoadOnce() {
       RunfilePath(absl::StrCat("../cuda/lib/", kSoname));
   if (shipped.ok()) paths.push_back(*shipped);
   paths.push_back(kSoname);
-  return OpenCudnn(paths, &cudnn_frontend::cudnn_dlhandle);
+  void* library = nullptr;
+  SOFTLOOKUP_RETURN_IF_ERROR(OpenCudnn(paths, &library));
+  const auto cuda_version =
+      reinterpret_cast<size_t (*)()>(::dlsym(library, "cudnnGetCudartVersion"));
+  if (cuda_version == nullptr) {
+    return absl::FailedPreconditionError("cuDNN has no cudnnGetCudartVersion");
+  }
+  const size_t major = cuda_version() / 1000;
+  // Where cuDNN would look: beside itself, and where Python's wheels put it.
+  std::vector<std::string> folders;
+  Dl_info info;
+  if (::dladdr(reinterpret_cast<void*>(cuda_version), &info) != 0) {
+    const std::string path = info.dli_fname;
+    const std::string folder = path.substr(0, path.rfind('/') + 1);
+    folders = {folder, folder + "../../cublas/lib/",
+               absl::StrCat(folder, "../../cu", major, "/lib/")};
+  }
+  SOFTLOOKUP_RETURN_IF_ERROR(OpenCublasLt(folders, major));
+  cudnn_frontend::cudnn_dlhandle = library;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -69,6 +89,23 @@ absl::Status OpenCudnn(const std::vector<std::string>& paths, void** handle) {
   }
   *handle = library;
   return absl::OkStatus();
+}
+
+absl::Status OpenCublasLt(const std::vector<std::string>& folders,
+                          size_t cuda_major) {
+  const std::string soname = absl::StrCat("libcublasLt.so.", cuda_major);
+  for (const std::string& folder : folders) {
+    const std::string path = absl::StrCat(folder, soname);
+    if (::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) {
+      return absl::OkStatus();
+    }
+  }
+  if (::dlopen(soname.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("no cuBLAS, which cuDNN needs: ", soname,
+                   " cannot be opened; put its folder into LD_LIBRARY_PATH"));
 }
 
 absl::Status LoadCudnn() {

@@ -29,14 +29,21 @@ std::string CudnnVersionName(size_t version);
 absl::Status CheckCudnnVersion(size_t version);
 
 // Opens the library: the one that Bazel ships beside the program, else
-// libcudnn.so.9 wherever the system's loader finds it (LD_LIBRARY_PATH).
-// FailedPrecondition when there is none or its version is wrong. Threads may
-// call it at the same time; an error is given again to every caller.
+// libcudnn.so.9 wherever the system's loader finds it (LD_LIBRARY_PATH); and
+// cuBLAS, without which cuDNN 9.19 ends the process when it looks for a plan.
+// FailedPrecondition when one is missing or cuDNN's version is wrong. Threads
+// may call it at the same time; an error is given again to every caller.
 absl::Status LoadCudnn();
 
 // The first of the paths that opens, checked as above; LoadCudnn without its
 // memory. `handle` gets what dlopen gave.
 absl::Status OpenCudnn(const std::vector<std::string>& paths, void** handle);
+
+// Opens libcublasLt.so.MAJOR, in the first of the folders ("a/b/") that has it
+// or where the system's loader finds it, and leaves it open: cuDNN, which asks
+// for it by this name, is given what is open already.
+absl::Status OpenCublasLt(const std::vector<std::string>& folders,
+                          size_t cuda_major);
 
 }  // namespace softlookup::cudnn
 

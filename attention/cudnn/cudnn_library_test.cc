@@ -1,5 +1,7 @@
 #include "attention/cudnn/cudnn_library.h"
 
+#include <dlfcn.h>
+
 #include <string>
 
 #include "absl/status/status.h"
@@ -51,6 +53,29 @@ TEST(OpenCudnnTest, TakesTheFirstThatOpens) {
       OpenCudnn({"/no/libcudnn.so.9", *shipped}, &handle);
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_NE(handle, nullptr);
+}
+
+TEST(OpenCublasLtTest, NamesWhatIsMissing) {
+  EXPECT_EQ(OpenCublasLt({"/no/"}, 99),
+            absl::FailedPreconditionError(
+                "no cuBLAS, which cuDNN needs: libcublasLt.so.99 cannot be "
+                "opened; put its folder into LD_LIBRARY_PATH"));
+}
+
+// cuDNN asks for it by its bare name, which the loader knows once it is open.
+TEST(OpenCublasLtTest, IsThereForWhoAsksByName) {
+  const auto shipped = RunfilePath("../cuda/lib/libcudnn.so.9");
+  ASSERT_TRUE(shipped.ok()) << shipped.status();
+  const absl::Status status = LoadCudnn();
+  ASSERT_TRUE(status.ok()) << status;
+  void* found = ::dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
+  ASSERT_NE(found, nullptr);
+  // The shipped one, not another that the system has.
+  Dl_info info;
+  ASSERT_NE(::dladdr(::dlsym(found, "cublasLtGetVersion"), &info), 0);
+  const std::string path = info.dli_fname;
+  EXPECT_EQ(path.substr(0, path.rfind('/') + 1),
+            shipped->substr(0, shipped->rfind('/') + 1));
 }
 
 }  // namespace

@@ -17,19 +17,6 @@ namespace softlookup::cudnn {
 
 namespace fe = cudnn_frontend;
 
-const char* const kH200Json = R"({
-  "deviceVer": 900, "deviceName": "NVIDIA H200", "driverVer": 13000,
-  "cudaDeviceId": 0, "pciDeviceId": 0, "isTccDriver": 0, "supportCoopLaunch": 1,
-  "multiProcessorCount": 132, "warpSize": 32,
-  "maxSharedMemoryPerBlock": 49152, "maxSharedMemoryPerBlockOptin": 232448,
-  "reservedSharedMemoryPerBlock": 1024,
-  "maxRegistersPerSM": 65536, "regsPerBlock": 65536,
-  "maxCtasPerSM": 32, "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048,
-  "maxBlockSize": [1024, 1024, 64], "maxGridSize": [2147483647, 65535, 65535],
-  "totalGlobalMem": 150754820096, "l2CacheSize": 62914560,
-  "smClockRateKHz": 1980000, "memClockRateKHz": 3201000
-})";
-
 namespace {
 
 // cuDNN's words on one line: cudnn-frontend joins what engines say by newlines.
@@ -119,6 +106,16 @@ void SetOutput(const CudnnTensor& tensor, const Attributes& attributes) {
       .set_data_type(TypeOf(tensor.dtype));
 }
 
+// A tensor of the graph that no operation of it makes.
+Attributes AddTensor(const CudnnTensor& tensor, fe::graph::Graph& graph) {
+  return graph.tensor(fe::graph::Tensor_attributes()
+                          .set_uid(static_cast<int64_t>(tensor.id))
+                          .set_name(tensor.name)
+                          .set_dim(tensor.shape)
+                          .set_stride(tensor.strides)
+                          .set_data_type(TypeOf(tensor.dtype)));
+}
+
 void AddAttention(const CudnnProblem& problem, fe::graph::Graph& graph) {
   std::map<CudnnTensorId, CudnnTensor> described;
   std::map<CudnnTensorId, Attributes> tensors;
@@ -126,13 +123,7 @@ void AddAttention(const CudnnProblem& problem, fe::graph::Graph& graph) {
     described[tensor.id] = tensor;
     // The bias's gradient is made here, the other results by the operation.
     if (tensor.written && tensor.id != CudnnTensorId::kBiasGradient) continue;
-    tensors[tensor.id] =
-        graph.tensor(fe::graph::Tensor_attributes()
-                         .set_uid(static_cast<int64_t>(tensor.id))
-                         .set_name(tensor.name)
-                         .set_dim(tensor.shape)
-                         .set_stride(tensor.strides)
-                         .set_data_type(TypeOf(tensor.dtype)));
+    tensors[tensor.id] = AddTensor(tensor, graph);
   }
   const Attributes& query = tensors.at(CudnnTensorId::kQuery);
   const Attributes& key = tensors.at(CudnnTensorId::kKey);
@@ -163,6 +154,16 @@ void AddAttention(const CudnnProblem& problem, fe::graph::Graph& graph) {
   SetOutput(described.at(CudnnTensorId::kQueryGradient), query_gradient);
   SetOutput(described.at(CudnnTensorId::kKeyGradient), key_gradient);
   SetOutput(described.at(CudnnTensorId::kValueGradient), value_gradient);
+}
+
+void AddProduct(const MatrixProduct& product, fe::graph::Graph& graph) {
+  const std::vector<CudnnTensor> tensors = ProductTensors(product);
+  SetOutput(
+      tensors[2],
+      graph.matmul(AddTensor(tensors[0], graph), AddTensor(tensors[1], graph),
+                   fe::graph::Matmul_attributes()
+                       .set_name("product")
+                       .set_compute_data_type(fe::DataType_t::FLOAT)));
 }
 
 std::vector<uint8_t> Bytes(const std::string& text) {
@@ -234,9 +235,9 @@ absl::Status CudnnHandle::SetStream(void* stream) {
 CudnnPlan::CudnnPlan() : graph_(std::make_unique<Graph>()) {}
 CudnnPlan::~CudnnPlan() = default;
 
-absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::Build(
-    const CudnnProblem& problem, const GpuDescription& description) {
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckCudnnProblem(problem));
+template <typename Add>
+absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::BuildGraph(
+    const GpuDescription& description, Dtype element, const Add& add) {
   SOFTLOOKUP_RETURN_IF_ERROR(LoadCudnn());
   std::unique_ptr<CudnnPlan> plan(new CudnnPlan());
   fe::graph::Graph& graph = *plan->graph_->graph;
@@ -245,10 +246,10 @@ absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::Build(
     graph.set_device_properties(description.properties_->device);
     // Without it validation asks the CUDA runtime for the current device.
     graph.set_sm_version(description.properties_->capability);
-    graph.set_io_data_type(TypeOf(problem.element))
+    graph.set_io_data_type(TypeOf(element))
         .set_intermediate_data_type(fe::DataType_t::FLOAT)
         .set_compute_data_type(fe::DataType_t::FLOAT);
-    AddAttention(problem, graph);
+    add(graph);
     return fe::error_t();
   }));
   SOFTLOOKUP_RETURN_IF_ERROR(
@@ -273,10 +274,25 @@ absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::Build(
   return plan;
 }
 
+absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::Build(
+    const CudnnProblem& problem, const GpuDescription& description) {
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckCudnnProblem(problem));
+  return BuildGraph(description, problem.element, [&](fe::graph::Graph& graph) {
+    AddAttention(problem, graph);
+  });
+}
+
+absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::BuildProduct(
+    const MatrixProduct& product, const GpuDescription& description) {
+  return BuildGraph(description, product.element, [&](fe::graph::Graph& graph) {
+    AddProduct(product, graph);
+  });
+}
+
 absl::StatusOr<std::vector<CudnnTensor>> CudnnPlan::GraphTensors() const {
   std::vector<CudnnTensor> tensors;
   for (int64_t id = static_cast<int64_t>(CudnnTensorId::kQuery);
-       id <= static_cast<int64_t>(CudnnTensorId::kBiasGradient); ++id) {
+       id <= static_cast<int64_t>(CudnnTensorId::kProduct); ++id) {
     fe::graph::Tensor_attributes attributes;
     if (graph_->graph->query_tensor_attributes_of_uid(id, attributes)
             .is_bad()) {
@@ -351,12 +367,8 @@ absl::Status CudnnPlan::CheckSerialized(const std::string& bytes,
 }
 
 absl::Status CudnnPlan::Execute(const CudnnHandle& handle,
-                                const std::map<CudnnTensorId, void*>& tensors,
+                                CudnnAddresses& addresses,
                                 void* workspace) const {
-  std::unordered_map<int64_t, void*> addresses;
-  for (const auto& [id, address] : tensors) {
-    addresses[static_cast<int64_t>(id)] = address;
-  }
   return Guard(absl::StatusCode::kInternal, "executes a plan", [&] {
     return graph_->graph->execute(static_cast<cudnnHandle_t>(handle.get()),
                                   addresses, workspace);
@@ -380,15 +392,42 @@ absl::StatusOr<std::shared_ptr<const CudnnPlan>> CudnnPlanCache::Get(
   }
   SOFTLOOKUP_ASSIGN_OR_RETURN(std::shared_ptr<const CudnnPlan> plan,
                               CudnnPlan::Build(problem, description_));
+  Insert(key, plan);
+  return plan;
+}
+
+void CudnnPlanCache::Insert(const std::string& key,
+                            std::shared_ptr<const CudnnPlan> plan) {
   ++builds_;
-  if (entries_.size() == capacity_) {
+  if (entries_.size() == capacity_ && entries_.count(key) == 0) {
     entries_.erase(std::min_element(
         entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
           return a.second.last_use < b.second.last_use;
         }));
   }
-  entries_[key] = {plan, ++uses_};
-  return plan;
+  entries_[key] = {std::move(plan), ++uses_};
+}
+
+void CudnnPlanCache::BuildAhead(absl::Span<const CudnnProblem> problems,
+                                ThreadPool& pool) {
+  std::map<std::string, const CudnnProblem*> missing;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const CudnnProblem& problem : problems) {
+      const std::string key = CudnnProblemKey(problem);
+      if (entries_.count(key) == 0) missing[key] = &problem;
+    }
+  }
+  const std::vector<std::pair<std::string, const CudnnProblem*>> tasks(
+      missing.begin(), missing.end());
+  pool.ParallelFor(static_cast<int64_t>(tasks.size()), [&](int64_t task) {
+    const auto& [key, problem] = tasks[task];
+    absl::StatusOr<std::unique_ptr<CudnnPlan>> plan =
+        CudnnPlan::Build(*problem, description_);
+    if (!plan.ok()) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Insert(key, *std::move(plan));
+  });
 }
 
 size_t CudnnPlanCache::size() const {

@@ -20,19 +20,19 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "attention/cudnn/cudnn_problem.h"
+#include "attention/cudnn/cudnn_product.h"
 #include "attention/cudnn/cudnn_tensors.h"
+#include "base/dtype.h"
+#include "base/thread_pool.h"
 
 namespace softlookup::cudnn {
-
-// An H200 with driver version 13.0, written by hand in the form of cuDNN's
-// CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION.
-extern const char* const kH200Json;
-inline constexpr int kH200Capability = 90;
 
 // What a plan is built for. Cheap to copy.
 class GpuDescription {
@@ -70,6 +70,11 @@ class CudnnHandle {
   void* handle_;
 };
 
+// Device addresses by CudnnTensorId. cudnn-frontend adds its own numbers, of
+// scalars and of parts of the workspace, when a plan first runs with them, and
+// finds them there later.
+using CudnnAddresses = std::unordered_map<int64_t, void*>;
+
 class CudnnPlan {
  public:
   // InvalidArgument as CheckCudnnProblem; Unimplemented, with cuDNN's words,
@@ -77,6 +82,9 @@ class CudnnPlan {
   // without cuDNN or a driver library.
   static absl::StatusOr<std::unique_ptr<CudnnPlan>> Build(
       const CudnnProblem& problem, const GpuDescription& description);
+  // The same for a matrix product, of positive sizes.
+  static absl::StatusOr<std::unique_ptr<CudnnPlan>> BuildProduct(
+      const MatrixProduct& product, const GpuDescription& description);
   ~CudnnPlan();
   CudnnPlan(const CudnnPlan&) = delete;
   CudnnPlan& operator=(const CudnnPlan&) = delete;
@@ -86,14 +94,16 @@ class CudnnPlan {
   const std::string& name() const { return name_; }
 
   // The tensors as the graph has them, by increasing id. For tests:
-  // CudnnTensors says what they should be.
+  // CudnnTensors and ProductTensors say what they should be.
   absl::StatusOr<std::vector<CudnnTensor>> GraphTensors() const;
 
   // The plan with its compiled kernels, for a later process and Deserialize.
   absl::StatusOr<std::string> Serialize() const;
 
   // A plan from Serialize's bytes, to be executed with this handle.
-  // InvalidArgument, with cuDNN's words, for other bytes.
+  // cudnn-frontend runs it once, for which it opens the CUDA runtime,
+  // libcudart. InvalidArgument, with cuDNN's words, for other bytes and where
+  // that fails.
   static absl::StatusOr<std::unique_ptr<CudnnPlan>> Deserialize(
       const std::string& bytes, const CudnnHandle& handle);
   // The same without a GPU and without the ability to run: cuDNN reads the
@@ -101,16 +111,22 @@ class CudnnPlan {
   static absl::Status CheckSerialized(const std::string& bytes,
                                       const GpuDescription& description);
 
-  // Starts the plan on the handle's stream and returns. Each tensor of
-  // CudnnTensors has its device address; `workspace` is workspace_bytes() of
-  // device memory. Internal, with cuDNN's words, if it does not start.
-  absl::Status Execute(const CudnnHandle& handle,
-                       const std::map<CudnnTensorId, void*>& tensors,
+  // Starts the plan on the handle's stream and returns. Each of its tensors has
+  // its device address; `workspace` is workspace_bytes() of device memory.
+  // Addresses that have run with one workspace stay with it and with this plan.
+  // Internal, with cuDNN's words, if it does not start.
+  absl::Status Execute(const CudnnHandle& handle, CudnnAddresses& addresses,
                        void* workspace) const;
 
  private:
   struct Graph;
   CudnnPlan();
+
+  // What Build and BuildProduct share: all but the operations of the graph,
+  // which `add` adds to it.
+  template <typename Add>
+  static absl::StatusOr<std::unique_ptr<CudnnPlan>> BuildGraph(
+      const GpuDescription& description, Dtype element, const Add& add);
 
   std::unique_ptr<Graph> graph_;
   int64_t workspace_bytes_ = 0;
@@ -128,6 +144,11 @@ class CudnnPlanCache {
   absl::StatusOr<std::shared_ptr<const CudnnPlan>> Get(
       const CudnnProblem& problem);
 
+  // Builds the plans of these problems that are not there yet, several at a
+  // time: cuDNN may be called by many threads as long as they share no handle,
+  // and building takes none. Errors are left to Get.
+  void BuildAhead(absl::Span<const CudnnProblem> problems, ThreadPool& pool);
+
   size_t size() const;
   int64_t builds() const;  // so far
 
@@ -136,6 +157,9 @@ class CudnnPlanCache {
     std::shared_ptr<const CudnnPlan> plan;
     int64_t last_use = 0;
   };
+
+  // With mutex_ held.
+  void Insert(const std::string& key, std::shared_ptr<const CudnnPlan> plan);
 
   const GpuDescription description_;
   const size_t capacity_;

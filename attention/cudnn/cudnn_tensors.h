@@ -37,6 +37,10 @@ enum class CudnnTensorId : int64_t {
   kKeyGradient = 11,
   kValueGradient = 12,
   kBiasGradient = 13,
+  // Of a matrix product (cudnn_product.h).
+  kFactorA = 14,
+  kFactorB = 15,
+  kProduct = 16,
 };
 
 struct CudnnTensor {

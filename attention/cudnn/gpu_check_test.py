@@ -1,13 +1,16 @@
 """The packed gpu_check where there is no GPU."""
 
 import ctypes
+import io
 import os
 import subprocess
+import tarfile
 import tempfile
 import unittest
 
 BUNDLE = os.path.abspath("attention/cudnn/gpu_check.run")
 SCRIPT = os.path.abspath("tools/gpu_check")
+PYTORCH_SCRIPT = os.path.abspath("attention/cudnn/pytorch_attention.py")
 NULL_DRIVER = os.path.abspath("attention/cudnn/null_driver")
 
 
@@ -54,13 +57,35 @@ class GpuCheckTest(unittest.TestCase):
         self.assertRegex(
             result.stderr,
             r"\Agpu_check: (no cuDNN: libcudnn\.so\.9 cannot be opened; put its "
-            r"folder into LD_LIBRARY_PATH|cuDNN is .*; needed: .*|"
+            r"folder into LD_LIBRARY_PATH|cuDNN is .*; needed: .*|no cuBLAS, .*|"
             r"cuDNN creates a handle: CUDNN_STATUS_NOT_INITIALIZED)\n\Z")
 
     def test_bad_usage(self):
         result = run(BUNDLE, "--nothing")
         self.assertEqual(result.returncode, 2)
         self.assertIn("unknown flag --nothing", result.stderr)
+
+    def test_values_out_of_range(self):
+        for flag, value, allowed in (("cases", "-1", "0 to 1000"),
+                                     ("longest", "512", "1024 to 65536"),
+                                     ("seconds", "0", "1 to 86400"),
+                                     ("threads", "1025", "0 to 1024")):
+            result = run(BUNDLE, "--%s=%s" % (flag, value))
+            self.assertEqual(
+                (result.returncode, result.stderr),
+                (2, "gpu_check: flag --%s is %s; allowed: %s\n" % (
+                    flag, value, allowed)))
+
+    def test_has_what_it_needs(self):
+        with open(BUNDLE, "rb") as bundle:
+            archive = bundle.read().split(b"\nARCHIVE\n", 1)[1]
+        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as pack:
+            packed = pack.extractfile("./pytorch_attention.py").read()
+            names = pack.getnames()
+        with open(PYTORCH_SCRIPT, "rb") as script:
+            self.assertEqual(packed, script.read())
+        # And the CUDA runtime, which reads a serialized plan.
+        self.assertIn("./libcudart.so.13", names)
 
     def test_size(self):
         self.assertLess(os.stat(BUNDLE).st_size, 40 << 20)

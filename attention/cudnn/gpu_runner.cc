@@ -1,9 +1,7 @@
 #include "attention/cudnn/gpu_runner.h"
 
 #include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "attention/cudnn/cudnn_library.h"
 #include "base/status.h"
 
@@ -14,7 +12,9 @@ GpuRunner::GpuRunner(std::unique_ptr<Gpu> gpu,
                      GpuDescription description)
     : gpu_(std::move(gpu)),
       handle_(std::move(handle)),
-      plans_(std::move(description)) {}
+      description_(std::move(description)),
+      plans_(description_),
+      memory_(gpu_.get()) {}
 
 absl::StatusOr<std::unique_ptr<GpuRunner>> GpuRunner::Open() {
   // The GPU first: that there is none is the more useful message.
@@ -30,71 +30,35 @@ absl::StatusOr<std::unique_ptr<GpuRunner>> GpuRunner::Open() {
       new GpuRunner(std::move(gpu), std::move(handle), std::move(description)));
 }
 
-absl::Status GpuRunner::Reserve(int64_t bytes, const std::string& what,
-                                GpuMemory& memory) {
-  if (memory.address() != nullptr && memory.bytes() >= bytes) {
-    return absl::OkStatus();
-  }
-  // What runs may still use the old memory.
-  SOFTLOOKUP_RETURN_IF_ERROR(gpu_->Synchronize());
-  memory = GpuMemory();
-  SOFTLOOKUP_ASSIGN_OR_RETURN(memory, gpu_->Allocate(bytes, what));
-  return absl::OkStatus();
+absl::StatusOr<PreparedRun> GpuRunner::Prepare(
+    const std::vector<CudnnTensor>& tensors,
+    std::shared_ptr<const CudnnPlan> plan) {
+  PreparedRun run;
+  SOFTLOOKUP_ASSIGN_OR_RETURN(run.binding_,
+                              memory_.Bind(tensors, plan->workspace_bytes()));
+  run.plan_ = std::move(plan);
+  return run;
 }
 
-absl::Status GpuRunner::Upload(
-    const CudnnProblem& problem,
-    const std::map<CudnnTensorId, HostBytes>& tensors) {
-  for (const CudnnTensor& tensor : CudnnTensors(problem)) {
-    const auto found = tensors.find(tensor.id);
-    if (found == tensors.end() || found->second.bytes != tensor.Bytes()) {
-      return absl::InternalError(
-          absl::StrCat(tensor.name, ": not the bytes of the problem"));
-    }
-    GpuMemory& memory = memory_[tensor.id];
-    SOFTLOOKUP_RETURN_IF_ERROR(Reserve(tensor.Bytes(), tensor.name, memory));
-    SOFTLOOKUP_RETURN_IF_ERROR(
-        tensor.written ? gpu_->Fill(memory.address(), 0, tensor.Bytes())
-                       : gpu_->CopyToGpu(found->second.input, tensor.Bytes(),
-                                         memory.address()));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status GpuRunner::Start(const CudnnProblem& problem) {
-  SOFTLOOKUP_ASSIGN_OR_RETURN(const std::shared_ptr<const CudnnPlan> plan,
-                              plans_.Get(problem));
-  return Start(problem, *plan);
-}
-
-absl::Status GpuRunner::Start(const CudnnProblem& problem,
-                              const CudnnPlan& plan) {
-  SOFTLOOKUP_RETURN_IF_ERROR(
-      Reserve(plan.workspace_bytes(), "cuDNN's workspace", workspace_));
-  std::map<CudnnTensorId, void*> addresses;
-  for (const CudnnTensor& tensor : CudnnTensors(problem)) {
-    addresses[tensor.id] = memory_[tensor.id].address();
-  }
-  return plan.Execute(*handle_, addresses, workspace_.address());
-}
-
-absl::Status GpuRunner::Download(
-    const std::map<CudnnTensorId, HostBytes>& tensors) {
-  for (const auto& [id, host] : tensors) {
-    if (host.output == nullptr) continue;
-    SOFTLOOKUP_RETURN_IF_ERROR(
-        gpu_->CopyFromGpu(memory_[id].address(), host.bytes, host.output));
-  }
-  return gpu_->Synchronize();
+absl::Status GpuRunner::Start(PreparedRun& run) {
+  SOFTLOOKUP_RETURN_IF_ERROR(memory_.CheckCurrent(run.binding_));
+  return run.plan_->Execute(*handle_, run.binding_.addresses,
+                            run.binding_.workspace);
 }
 
 absl::Status GpuRunner::Run(const CudnnProblem& problem,
                             const std::map<CudnnTensorId, HostBytes>& tensors) {
   // The plan first: an error costs no memory.
-  SOFTLOOKUP_ASSIGN_OR_RETURN(const std::shared_ptr<const CudnnPlan> plan,
+  SOFTLOOKUP_ASSIGN_OR_RETURN(std::shared_ptr<const CudnnPlan> plan,
                               plans_.Get(problem));
-  absl::Status status = Upload(problem, tensors);
-  if (status.ok()) status = Start(problem, *plan);
+  const std::vector<CudnnTensor> described = CudnnTensors(problem);
+  const auto start = [&]() -> absl::Status {
+    SOFTLOOKUP_RETURN_IF_ERROR(Upload(described, tensors));
+    SOFTLOOKUP_ASSIGN_OR_RETURN(PreparedRun run,
+                                Prepare(described, std::move(plan)));
+    return Start(run);
+  };
+  const absl::Status status = start();
   if (status.ok()) return Download(tensors);
   // The caller's memory may go as soon as this returns.
   (void)gpu_->Synchronize();

@@ -10,10 +10,9 @@
 #ifndef SOFTLOOKUP_ATTENTION_CUDNN_GPU_RUNNER_H_
 #define SOFTLOOKUP_ATTENTION_CUDNN_GPU_RUNNER_H_
 
-#include <cstdint>
 #include <map>
 #include <memory>
-#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -22,47 +21,59 @@
 #include "attention/cudnn/cudnn_problem.h"
 #include "attention/cudnn/cudnn_tensors.h"
 #include "attention/cudnn/gpu.h"
+#include "attention/cudnn/gpu_tensors.h"
 
 namespace softlookup::cudnn {
+
+// A plan and where it works: all that a call needs, looked up once.
+class PreparedRun {
+ private:
+  friend class GpuRunner;
+  std::shared_ptr<const CudnnPlan> plan_;
+  GpuBinding binding_;
+};
 
 class GpuRunner : public CudnnRunner {
  public:
   // FailedPrecondition as Gpu::Open, LoadCudnn and CudnnHandle::Create.
   static absl::StatusOr<std::unique_ptr<GpuRunner>> Open();
 
-  // Upload, Start, Download. Unimplemented where cuDNN has no plan,
+  // Upload, Prepare, Start, Download. Unimplemented where cuDNN has no plan,
   // FailedPrecondition for too little memory on the GPU, Internal for what
   // fails there.
   absl::Status Run(const CudnnProblem& problem,
                    const std::map<CudnnTensorId, HostBytes>& tensors) override;
 
-  // The parts of a run, to time one of them. Upload copies the inputs and
-  // clears the outputs, so that what cuDNN does not write is 0; Start computes
-  // on what lies there, any number of times, without waiting; Download waits.
-  absl::Status Upload(const CudnnProblem& problem,
-                      const std::map<CudnnTensorId, HostBytes>& tensors);
-  absl::Status Start(const CudnnProblem& problem);
-  absl::Status Start(const CudnnProblem& problem, const CudnnPlan& plan);
-  absl::Status Download(const std::map<CudnnTensorId, HostBytes>& tensors);
+  // The parts of a run, to time one of them; the problem may also be none of
+  // attention's. Upload and Download are GpuTensors'. Prepare is for tensors
+  // that were uploaded. Start computes on what lies there, any number of times,
+  // without waiting; Internal once an Upload or a Prepare has moved memory.
+  absl::Status Upload(const std::vector<CudnnTensor>& tensors,
+                      const std::map<CudnnTensorId, HostBytes>& host) {
+    return memory_.Upload(tensors, host);
+  }
+  absl::StatusOr<PreparedRun> Prepare(const std::vector<CudnnTensor>& tensors,
+                                      std::shared_ptr<const CudnnPlan> plan);
+  absl::Status Start(PreparedRun& run);
+  absl::Status Download(const std::map<CudnnTensorId, HostBytes>& host) {
+    return memory_.Download(host);
+  }
 
   Gpu& gpu() { return *gpu_; }
   const CudnnHandle& handle() const { return *handle_; }
+  const GpuDescription& description() const { return description_; }
   CudnnPlanCache& plans() { return plans_; }
 
  private:
   GpuRunner(std::unique_ptr<Gpu> gpu, std::unique_ptr<CudnnHandle> handle,
             GpuDescription description);
 
-  // At least this many bytes in `memory`, which only grows.
-  absl::Status Reserve(int64_t bytes, const std::string& what,
-                       GpuMemory& memory);
-
   // In this order: what is on the GPU goes before it.
   std::unique_ptr<Gpu> gpu_;
   std::unique_ptr<CudnnHandle> handle_;
+  const GpuDescription description_;
   CudnnPlanCache plans_;
-  std::map<CudnnTensorId, GpuMemory> memory_;
-  GpuMemory workspace_;
+  GpuTensors memory_;
 };
 
 }  // namespace softlookup::cudnn

@@ -4,16 +4,19 @@ cuDNN plans attention for a GPU that is only described to it, as long as a
 driver library is there to load the kernels into. This one has every function
 that the header cuda.h declares, under each of its versioned names:
 
-- those that load code answer "done" and keep nothing;
+- those that load code answer "done" and keep nothing (they take more arguments
+  than they look at, which the calling convention allows);
 - the driver's version and the look-up of functions work;
 - there are no devices, unless the environment variable NULL_DRIVER_DEVICES says
   1: then there is one whose memory is the host's, which copies and fills and
-  computes nothing;
+  computes nothing. The CUDA runtime that cuDNN has inside looks functions up by
+  cuGetProcAddress, and sees no device even then: it would ask too much of one;
 - everything else answers CUDA_ERROR_STUB_LIBRARY (34), as the toolkit's own
   stub does for all.
 
-NULL_DRIVER_VERSION (13000), NULL_DRIVER_CAPABILITY (90) and NULL_DRIVER_MEMORY
-(bytes that can be allocated in all, 2^30) change what it says of itself.
+NULL_DRIVER_NAME ("null device"), NULL_DRIVER_VERSION (13000),
+NULL_DRIVER_CAPABILITY (90) and NULL_DRIVER_MEMORY (bytes that can be allocated in
+all, 2^30) change what it says of itself.
 
     null_driver.py path/to/cuda.h libcuda.c
 """
@@ -74,7 +77,8 @@ CUresult cuDeviceGet(int* device, int ordinal) {
 }
 CUresult cuDeviceGetName(char* name, int length, int device) {
   (void)device;
-  strncpy(name, "null device", length);
+  const char* set = getenv("NULL_DRIVER_NAME");
+  strncpy(name, set == NULL ? "null device" : set, length);
   return kSuccess;
 }
 CUresult cuDeviceGetAttribute(int* value, int attribute, int device) {
@@ -180,12 +184,50 @@ CUresult cuEventElapsedTime_v2(float* milliseconds, void* before, void* after) {
   *milliseconds = 1;
   return kSuccess;
 }
+/* What is loaded is something: cuDNN looks whether it is when there is a
+   device. */
+CUresult cuLibraryLoadData(void** library) {
+  *library = &somewhere;
+  return kSuccess;
+}
+CUresult cuLibraryGetKernel(void** kernel) {
+  *kernel = &somewhere;
+  return kSuccess;
+}
+CUresult cuLibraryGetModule(void** module) {
+  *module = &somewhere;
+  return kSuccess;
+}
+CUresult cuKernelGetFunction(void** function) {
+  *function = &somewhere;
+  return kSuccess;
+}
+CUresult cuModuleLoadData(void** module) {
+  *module = &somewhere;
+  return kSuccess;
+}
+CUresult cuModuleLoadDataEx(void** module) {
+  *module = &somewhere;
+  return kSuccess;
+}
+CUresult cuModuleGetFunction(void** function) {
+  *function = &somewhere;
+  return kSuccess;
+}
+static CUresult InitWithoutDevice(unsigned flags) {
+  (void)flags;
+  return kNoDevice;
+}
 CUresult cuGetProcAddress(const char* symbol, void** function, int version,
                           unsigned long long flags) {
   Dl_info info;
   void* self = NULL;
   (void)version;
   (void)flags;
+  if (strcmp(symbol, "cuInit") == 0) {
+    *function = (void*)&InitWithoutDevice;
+    return kSuccess;
+  }
   if (dladdr((void*)&cuGetProcAddress, &info) != 0) {
     self = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   }
