@@ -192,18 +192,27 @@ TEST(AttentionKernelsTest, AgreesOnSizesAroundTheTiles) {
 }
 
 // One head's keys are cut into ranges that each write a dQ, into memory that is
-// used again; eight ranges of 192 keys leave the last without any.
-TEST(AttentionKernelsTest, AgreesOverRangesOfKeys) {
+// used again; eight ranges of 192 keys leave the last without any. Of many
+// heads each is one range, of several blocks of 256 keys that add to one dQ.
+TEST(AttentionKernelsTest, AgreesOverRangesAndBlocksOfKeys) {
   RandomStream stream(1, "attention_kernels_test ranges");
   int with_empty_range = 0;
-  for (int n = 0; n < 8; ++n) {
-    const AttentionCase<double> drawn =
-        DrawAttentionCase(stream, {.batch = 1,
-                                   .key_heads = 1,
-                                   .group = 2,
-                                   .positions = 1340,
-                                   .width = 8});
-    with_empty_range += drawn.sizes.keys > 1024;
+  int with_blocks = 0;
+  for (int n = 0; n < 16; ++n) {
+    const AttentionCase<double> drawn = DrawAttentionCase(
+        stream, n % 2 == 0 ? AttentionLimits{.batch = 1,
+                                             .key_heads = 1,
+                                             .group = 2,
+                                             .positions = 1340,
+                                             .width = 8}
+                           : AttentionLimits{.batch = 10,
+                                             .key_heads = 2,
+                                             .group = 1,
+                                             .positions = 600,
+                                             .width = 6});
+    const int64_t heads = drawn.sizes.batch * drawn.sizes.key_heads;
+    with_empty_range += heads == 1 && drawn.sizes.keys > 1024;
+    with_blocks += heads >= 8 && drawn.sizes.keys > 256;
     SCOPED_TRACE(absl::StrCat("case ", n, ": ", Describe(drawn)));
     const Pair pair = Round(drawn);
     const auto compute = [&pair](const kernels::KernelOptions& run) {
@@ -221,6 +230,7 @@ TEST(AttentionKernelsTest, AgreesOverRangesOfKeys) {
     if (HasFailure()) return;
   }
   EXPECT_GE(with_empty_range, 1);
+  EXPECT_GE(with_blocks, 3);
 }
 
 // NaN and infinities go where the textbook order of operations takes them, and
