@@ -1,6 +1,7 @@
 #include "base/thread_pool.h"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <map>
@@ -69,6 +70,35 @@ TEST(ThreadPoolTest, ThreadsBeginWithTheSameTasksEveryTime) {
   EXPECT_EQ(first.at(std::this_thread::get_id()), 0);
   for (int loop = 0; loop < 20; ++loop) {
     EXPECT_EQ(FirstTasks(pool, TaskOrder::kNearby), first);
+  }
+}
+
+// With all threads but one held up in their first task, the one does the rest.
+TEST(ThreadPoolTest, ThreadsHelpTheOthers) {
+  for (const int threads : {2, 3, 5}) {
+    ThreadPool pool(threads);
+    const int64_t count = 3 * threads;
+    for (int64_t free = 0; free < count; free += 3) {
+      std::mutex mutex;
+      std::condition_variable finished;
+      const int64_t others = count - (threads - 1);
+      int64_t done = 0;
+      pool.ParallelFor(
+          count,
+          [&](int64_t task) {
+            std::unique_lock<std::mutex> lock(mutex);
+            if (task % 3 == 0 && task != free) {
+              EXPECT_TRUE(finished.wait_for(lock, std::chrono::seconds(20),
+                                            [&] { return done == others; }))
+                  << threads << " threads, task " << task;
+            } else {
+              ++done;
+              finished.notify_all();
+            }
+          },
+          TaskOrder::kNearby);
+      ASSERT_FALSE(HasFailure());
+    }
   }
 }
 
