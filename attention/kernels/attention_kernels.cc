@@ -398,8 +398,12 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
       ThreadFloats(2 * rows + PartialQueries(sizes) * query_size);
   float* const log_sum = maximum + rows;
   float* const partial = log_sum + rows;
+  // The first row of a head, among those of all.
+  const auto first_row = [&sizes](int64_t b, int64_t h) {
+    return (b * sizes.query_heads + h) * sizes.queries;
+  };
   ForRows(sizes, run, [&](int64_t b, int64_t h, int64_t begin, int64_t end) {
-    const int64_t row = (b * sizes.query_heads + h) * sizes.queries;
+    const int64_t row = first_row(b, h);
     RowOffsets(problem.Head(b, h), begin, end, &log_sum_exps.view()(b, h, 0),
                maximum + row, log_sum + row);
   });
@@ -409,8 +413,7 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
   const int64_t ranges = KeyRanges(sizes);
   const int64_t range_keys = RoundUp(CeilDivide(sizes.keys, ranges), kKeyTile);
   const auto partial_rows = [&](int64_t range, int64_t b, int64_t h) {
-    return partial + (range - 1) * query_size +
-           (b * sizes.query_heads + h) * sizes.queries * sizes.width;
+    return partial + (range - 1) * query_size + first_row(b, h) * sizes.width;
   };
   StridedView<float> bias_gradient;
   if (target.bias.has_value()) {
@@ -425,7 +428,7 @@ absl::Status AttentionBackwardInto(const AttentionInputs<float>& inputs,
       BackwardTarget head = {};
       head.output_gradient = &gradient_rows.view()(b, h, 0, 0);
       head.output_gradient_stride = gradient_rows.view().stride(2);
-      const int64_t row = (b * sizes.query_heads + h) * sizes.queries;
+      const int64_t row = first_row(b, h);
       head.output = &output_rows.view()(b, h, 0, 0);
       head.output_stride = output_rows.view().stride(2);
       head.maximum = maximum + row;

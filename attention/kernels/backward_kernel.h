@@ -28,6 +28,8 @@
 #include "attention/kernels/forward_kernel.h"
 #include "attention/kernels/head_mask.h"
 #include "attention/kernels/head_problem.h"
+#include "attention/kernels/load_block.h"
+#include "attention/kernels/prefetch_rows.h"
 #include "attention/kernels/tile_product.h"
 #include "attention/kernels/transpose.h"
 
@@ -60,8 +62,9 @@ struct BackwardTarget {
   int64_t output_stride;
   const float* maximum;  // [Tq], with log_sum: see row_offsets.h
   const float* log_sum;  // [Tq]
-  float* d_query;        // [Tq, D], the keys' share of it times
-  // d_query_scale
+  // [Tq, D], written: what the keys of the range add to dQ, times
+  // d_query_scale.
+  float* d_query;
   int64_t d_query_stride;
   float d_query_scale;
   // Added to where not null; element (i, j) of the bias at these strides.
@@ -96,13 +99,9 @@ class BackwardKernel {
   void Run(const BackwardGroup& group, int64_t begin, int64_t end) {
     range_begin_ = begin;
     range_end_ = end;
-    if (begin == end) {
-      for (int64_t h = 0; h < group.count; ++h) {
-        ClearQueries(group.heads[h], group.targets[h], 0,
-                     group.heads[h].queries);
-      }
-    }
-    for (begin_ = begin; begin_ < end; begin_ = end_) {
+    begin_ = begin;
+    // Without keys too: one empty block writes dQ = 0.
+    do {
       end_ = Smaller(end, begin_ + kKeyBlock);
       const HeadProblem& head = group.heads[0];
       Clear(scratch_.d_key, (end_ - begin_) * PaddedWidth(head.width));
@@ -115,7 +114,8 @@ class BackwardKernel {
       StoreRows(scratch_.d_value, head.value_width, 1.0f,
                 group.d_value + begin_ * group.d_value_stride,
                 group.d_value_stride);
-    }
+      begin_ = end_;
+    } while (begin_ < end);
   }
 
  private:
@@ -138,17 +138,20 @@ class BackwardKernel {
       if (key0 < key1) {
         QueryTile(key0, key1, key0 == seen0, key1 == seen1);
       } else if (seen0 >= seen1 && begin_ == range_begin_) {
-        ClearQueries(head, target, first, rows_);
+        ClearQueries();
       }
     }
   }
 
-  // dQ = 0 of the queries [first, first + count).
-  static void ClearQueries(const HeadProblem& head,
-                           const BackwardTarget& target, int64_t first,
-                           int64_t count) {
-    for (int64_t i = first; i < first + count; ++i) {
-      ClearRow<Simd>(target.d_query + i * target.d_query_stride, head.width);
+  // dQ = 0 of the tile's queries.
+  void ClearQueries() {
+    for (int64_t i = first_; i < first_ + rows_; ++i) {
+      float* row = target_->d_query + i * target_->d_query_stride;
+      for (int64_t k = 0; k < head_->width; k += Simd::kLanes) {
+        Simd::StoreFirst(
+            row + k, Simd::Zero(),
+            static_cast<int>(Smaller(Simd::kLanes, head_->width - k)));
+      }
     }
   }
 

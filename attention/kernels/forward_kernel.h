@@ -23,6 +23,7 @@
 #include "attention/kernels/exp2.h"
 #include "attention/kernels/head_mask.h"
 #include "attention/kernels/head_problem.h"
+#include "attention/kernels/prefetch_rows.h"
 #include "attention/kernels/tile_product.h"
 #include "attention/kernels/transpose.h"
 

@@ -87,8 +87,8 @@ Blocks ChooseBlocks(int64_t m, int64_t n, int threads) {
   const int64_t most_rows =
       std::min(CeilDivide(m, 8), fewest_rows + 2 * threads);
   double least = std::numeric_limits<double>::infinity();
-  for (int64_t column_parts = fewest_columns;
-       column_parts <= std::max(fewest_columns, most_columns); ++column_parts) {
+  for (int64_t column_parts = fewest_columns; column_parts <= most_columns;
+       ++column_parts) {
     const int64_t columns = BlockSize(n, column_parts, kGemmPanel);
     for (int64_t row_parts = fewest_rows; row_parts <= most_rows; ++row_parts) {
       const int64_t rows = BlockSize(m, row_parts, 8);

@@ -89,19 +89,9 @@ struct SimdAvx2 {
 
   SOFTLOOKUP_INLINE static void Transpose(Float* rows) {
     Float a[8];
-#pragma GCC unroll 4
-    for (int i = 0; i < 8; i += 2) {
-      a[i] = _mm256_unpacklo_ps(rows[i], rows[i + 1]);
-      a[i + 1] = _mm256_unpackhi_ps(rows[i], rows[i + 1]);
-    }
 #pragma GCC unroll 2
-    for (int i = 0; i < 8; i += 4) {
-      rows[i] = Unpack<0>(a[i], a[i + 2]);
-      rows[i + 1] = Unpack<1>(a[i], a[i + 2]);
-      rows[i + 2] = Unpack<0>(a[i + 1], a[i + 3]);
-      rows[i + 3] = Unpack<1>(a[i + 1], a[i + 3]);
-    }
-    // rows[4 b + c], half q, now holds column 4 q + c of rows 4 b to 4 b + 3.
+    for (int i = 0; i < 8; i += 4) TransposeHalves(rows + i, rows + i);
+      // rows[4 b + c], half q, now holds column 4 q + c of rows 4 b to 4 b + 3.
 #pragma GCC unroll 4
     for (int c = 0; c < 4; ++c) {
       a[c] = _mm256_permute2f128_ps(rows[c], rows[4 + c], 0x20);
@@ -122,14 +112,7 @@ struct SimdAvx2 {
         a[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)),
                                     _mm_loadu_ps(p + 4 * stride), 1);
       }
-      const Float low01 = _mm256_unpacklo_ps(a[0], a[1]);
-      const Float high01 = _mm256_unpackhi_ps(a[0], a[1]);
-      const Float low23 = _mm256_unpacklo_ps(a[2], a[3]);
-      const Float high23 = _mm256_unpackhi_ps(a[2], a[3]);
-      columns[4 * half] = Unpack<0>(low01, low23);
-      columns[4 * half + 1] = Unpack<1>(low01, low23);
-      columns[4 * half + 2] = Unpack<0>(high01, high23);
-      columns[4 * half + 3] = Unpack<1>(high01, high23);
+      TransposeHalves(a, columns + 4 * half);
     }
   }
 
@@ -153,6 +136,18 @@ struct SimdAvx2 {
   }
 
  private:
+  // columns[c] lane r = rows[r] lane c, in each 128-bit half by itself.
+  SOFTLOOKUP_INLINE static void TransposeHalves(const Float* rows,
+                                                Float* columns) {
+    const Float low01 = _mm256_unpacklo_ps(rows[0], rows[1]);
+    const Float high01 = _mm256_unpackhi_ps(rows[0], rows[1]);
+    const Float low23 = _mm256_unpacklo_ps(rows[2], rows[3]);
+    const Float high23 = _mm256_unpackhi_ps(rows[2], rows[3]);
+    columns[0] = Unpack<0>(low01, low23);
+    columns[1] = Unpack<1>(low01, low23);
+    columns[2] = Unpack<0>(high01, high23);
+    columns[3] = Unpack<1>(high01, high23);
+  }
   template <int kHigh>
   SOFTLOOKUP_INLINE static Float Unpack(Float a, Float b) {
     const __m256d x = _mm256_castps_pd(a);

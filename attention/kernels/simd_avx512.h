@@ -99,21 +99,10 @@ struct SimdAvx512 {
   // rows[r] lane c becomes rows[c] lane r.
   SOFTLOOKUP_INLINE static void Transpose(Float* rows) {
     Float a[16];
-    // Pairs of rows, then of pairs, by floats within 128-bit quarters.
-#pragma GCC unroll 8
-    for (int i = 0; i < 16; i += 2) {
-      a[i] = _mm512_unpacklo_ps(rows[i], rows[i + 1]);
-      a[i + 1] = _mm512_unpackhi_ps(rows[i], rows[i + 1]);
-    }
 #pragma GCC unroll 4
-    for (int i = 0; i < 16; i += 4) {
-      rows[i] = Unpack<0>(a[i], a[i + 2]);
-      rows[i + 1] = Unpack<1>(a[i], a[i + 2]);
-      rows[i + 2] = Unpack<0>(a[i + 1], a[i + 3]);
-      rows[i + 3] = Unpack<1>(a[i + 1], a[i + 3]);
-    }
-    // rows[4 b + c], quarter q, now holds column 4 q + c of rows 4 b to
-    // 4 b + 3. Two rounds exchange b and q.
+    for (int i = 0; i < 16; i += 4) TransposeQuarters(rows + i, rows + i);
+      // rows[4 b + c], quarter q, now holds column 4 q + c of rows 4 b to
+      // 4 b + 3. Two rounds exchange b and q.
 #pragma GCC unroll 4
     for (int c = 0; c < 4; ++c) {
       const Float even01 = _mm512_shuffle_f32x4(rows[c], rows[4 + c], 0x88);
@@ -146,14 +135,7 @@ struct SimdAvx512 {
         a[i] = _mm512_insertf32x4(a[i], _mm_loadu_ps(p + 8 * stride), 2);
         a[i] = _mm512_insertf32x4(a[i], _mm_loadu_ps(p + 12 * stride), 3);
       }
-      const Float low01 = _mm512_unpacklo_ps(a[0], a[1]);
-      const Float high01 = _mm512_unpackhi_ps(a[0], a[1]);
-      const Float low23 = _mm512_unpacklo_ps(a[2], a[3]);
-      const Float high23 = _mm512_unpackhi_ps(a[2], a[3]);
-      columns[4 * quarter] = Unpack<0>(low01, low23);
-      columns[4 * quarter + 1] = Unpack<1>(low01, low23);
-      columns[4 * quarter + 2] = Unpack<0>(high01, high23);
-      columns[4 * quarter + 3] = Unpack<1>(high01, high23);
+      TransposeQuarters(a, columns + 4 * quarter);
     }
   }
 
@@ -178,6 +160,18 @@ struct SimdAvx512 {
   }
 
  private:
+  // columns[c] lane r = rows[r] lane c, in each 128-bit quarter by itself.
+  SOFTLOOKUP_INLINE static void TransposeQuarters(const Float* rows,
+                                                  Float* columns) {
+    const Float low01 = _mm512_unpacklo_ps(rows[0], rows[1]);
+    const Float high01 = _mm512_unpackhi_ps(rows[0], rows[1]);
+    const Float low23 = _mm512_unpacklo_ps(rows[2], rows[3]);
+    const Float high23 = _mm512_unpackhi_ps(rows[2], rows[3]);
+    columns[0] = Unpack<0>(low01, low23);
+    columns[1] = Unpack<1>(low01, low23);
+    columns[2] = Unpack<0>(high01, high23);
+    columns[3] = Unpack<1>(high01, high23);
+  }
   template <int kHigh>
   SOFTLOOKUP_INLINE static Float Unpack(Float a, Float b) {
     const __m512d x = _mm512_castps_pd(a);

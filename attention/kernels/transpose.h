@@ -67,26 +67,6 @@ void StoreTransposed(const float* tile, int rows, int64_t width,
   }
 }
 
-// Asks for rows that will be read soon.
-SOFTLOOKUP_INLINE void PrefetchRows(const float* rows, int64_t stride,
-                                    int64_t count, int64_t width) {
-  constexpr int64_t kCacheLine = 16;
-  for (int64_t i = 0; i < count; ++i) {
-    for (int64_t k = 0; k < width; k += kCacheLine) {
-      __builtin_prefetch(rows + i * stride + k);
-    }
-  }
-}
-
-// target[0..width) = 0 of one row.
-template <typename Simd>
-void ClearRow(float* target, int64_t width) {
-  for (int64_t k = 0; k < width; k += Simd::kLanes) {
-    Simd::StoreFirst(target + k, Simd::Zero(),
-                     static_cast<int>(Smaller(Simd::kLanes, width - k)));
-  }
-}
-
 }  // namespace softlookup::kernels
 
 #endif  // SOFTLOOKUP_ATTENTION_KERNELS_TRANSPOSE_H_
