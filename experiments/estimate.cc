@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/elementary.h"
+#include "base/quantile.h"
 
 namespace softlookup {
 namespace {
@@ -84,17 +85,6 @@ Json GeometricMeanJson(absl::Span<const double> draws) {
 }
 
 double Median(absl::Span<const double> draws) { return Quantile(draws, 0.5); }
-
-double Quantile(absl::Span<const double> draws, double q) {
-  SOFTLOOKUP_CHECK(!draws.empty() && q >= 0 && q <= 1, "draws and 0 <= q <= 1");
-  std::vector<double> sorted(draws.begin(), draws.end());
-  std::sort(sorted.begin(), sorted.end());
-  const double place = q * static_cast<double>(sorted.size() - 1);
-  const size_t below = static_cast<size_t>(place);
-  const double fraction = place - static_cast<double>(below);
-  if (fraction == 0) return sorted[below];
-  return sorted[below] + fraction * (sorted[below + 1] - sorted[below]);
-}
 
 Estimate BlockEstimate(absl::Span<const double> draws, int64_t blocks,
                        const Statistic& statistic) {

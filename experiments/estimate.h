@@ -55,10 +55,6 @@ Json GeometricMeanJson(absl::Span<const double> draws);
 // The middle value; the mean of the two middle ones for an even count. n >= 1.
 double Median(absl::Span<const double> draws);
 
-// The value below which a fraction 0 <= q <= 1 of n >= 1 draws lies, linear
-// between neighbours: q = 0 is the smallest, q = 1 the largest.
-double Quantile(absl::Span<const double> draws, double q);
-
 using Statistic = std::function<double(absl::Span<const double>)>;
 
 // A statistic of all draws, with an error from replicates: the draws are cut

@@ -62,11 +62,8 @@ TEST(Estimate, GeometricMeanByHand) {
   EXPECT_DOUBLE_EQ(json["interval"][1].get<double>(), 2.0 * 16);
 }
 
-TEST(Quantile, BetweenNeighbours) {
+TEST(Median, IsInTheMiddle) {
   const std::vector<double> draws = {30, 10, 20, 40};
-  EXPECT_EQ(Quantile(draws, 0), 10);
-  EXPECT_EQ(Quantile(draws, 1), 40);
-  EXPECT_DOUBLE_EQ(Quantile(draws, 0.25), 17.5);
   EXPECT_EQ(Median(draws), 25);
   EXPECT_EQ(Median({3.0, 1.0, 2.0}), 2);
   EXPECT_EQ(Median({7.0}), 7);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "attention/cudnn/check_cases.h"
 #include "attention/cudnn/stand_in_runner.h"
 #include "attention/reference/attention_reference.h"
 #include "base/random.h"
@@ -33,27 +34,9 @@ Tensor<float> Draw(RandomStream& stream, const Shape& shape) {
   return tensor;
 }
 
-struct Case {
-  AttentionInputs<float> inputs() const {
-    AttentionInputs<float> inputs{
-        query.view(), key.view(), value.view(), std::nullopt, {}};
-    if (bias.has_value()) inputs.bias = bias->view();
-    inputs.mask.causal = causal;
-    inputs.mask.key_lengths = lengths;
-    return inputs;
-  }
-  Tensor<float> query;
-  Tensor<float> key;
-  Tensor<float> value;
-  Tensor<float> gradient;
-  std::optional<Tensor<float>> bias;
-  std::vector<int64_t> lengths;
-  CausalAlignment causal = CausalAlignment::kNone;
-};
-
-Case DrawCase(uint64_t seed) {
+CheckCase DrawCase(uint64_t seed) {
   RandomStream stream(seed, "cudnn_attention_test");
-  Case drawn;
+  CheckCase drawn;
   drawn.query = Draw(stream, {2, 4, 3, 16});
   drawn.key = Draw(stream, {2, 2, 5, 16});
   drawn.value = Draw(stream, {2, 2, 5, 8});
@@ -82,7 +65,7 @@ void ExpectRounded(const Tensor<float>& ours, const Tensor<double>& exact,
   }
 }
 
-void ExpectTheReference(const Case& drawn, Dtype element) {
+void ExpectTheReference(const CheckCase& drawn, Dtype element) {
   StandInRunner runner;
   const CudnnAttention attention(&runner, {.element = element});
   const AttentionInputs<float> inputs = drawn.inputs();
@@ -129,7 +112,7 @@ TEST(CudnnAttentionTest, IsTheReferenceRounded) {
     for (const CausalAlignment causal :
          {CausalAlignment::kNone, CausalAlignment::kTopLeft,
           CausalAlignment::kBottomRight}) {
-      Case drawn = DrawCase(seed++);
+      CheckCase drawn = DrawCase(seed++);
       drawn.causal = causal;
       ExpectTheReference(drawn, element);
       if (causal == CausalAlignment::kBottomRight) continue;
@@ -147,7 +130,7 @@ TEST(CudnnAttentionTest, IsTheReferenceRounded) {
 
 TEST(CudnnAttentionTest, StridesAreKept) {
   RandomStream stream(1, "strides");
-  Case drawn = DrawCase(1);
+  CheckCase drawn = DrawCase(1);
   const Tensor<float> interleaved = Draw(stream, {2, 3, 4, 16});
   AttentionInputs<float> inputs = drawn.inputs();
   inputs.query = interleaved.view().Transpose(1, 2);
@@ -163,7 +146,7 @@ TEST(CudnnAttentionTest, StridesAreKept) {
 }
 
 TEST(CudnnAttentionTest, RowsThatSeeNothing) {
-  Case drawn = DrawCase(3);
+  CheckCase drawn = DrawCase(3);
   drawn.lengths = {5, 0};
   ExpectTheReference(drawn, Dtype::kBF16);
   // By a bias, within a batch entry whose other rows see something.
@@ -194,7 +177,7 @@ TEST(CudnnAttentionTest, RowsThatSeeNothing) {
 }
 
 TEST(CudnnAttentionTest, PaddingMayHoldAnything) {
-  Case drawn = DrawCase(4);
+  CheckCase drawn = DrawCase(4);
   drawn.lengths = {3, 2};
   StandInRunner runner;
   const CudnnAttention attention(&runner, {});
@@ -221,7 +204,7 @@ TEST(CudnnAttentionTest, RefusesWhatIsNotFinite) {
   StandInRunner runner;
   const CudnnAttention bfloat16(&runner, {});
   const CudnnAttention float16(&runner, {.element = Dtype::kF16});
-  Case drawn = DrawCase(5);
+  CheckCase drawn = DrawCase(5);
   drawn.value(1, 0, 4, 7) = kNaN;
   EXPECT_EQ(bfloat16.Forward(drawn.inputs(), {}).status().message(),
             "value[1, 0, 4, 7] is nan; allowed with backend cudnn: numbers "
@@ -245,7 +228,7 @@ TEST(CudnnAttentionTest, RefusesWhatIsNotFinite) {
 TEST(CudnnAttentionTest, RefusesBeforeItRuns) {
   StandInRunner runner;
   const CudnnAttention attention(&runner, {});
-  Case drawn = DrawCase(6);
+  CheckCase drawn = DrawCase(6);
   drawn.lengths = {3, 3};
   drawn.causal = CausalAlignment::kBottomRight;
   EXPECT_EQ(attention.Forward(drawn.inputs(), {}).status().code(),
@@ -256,7 +239,7 @@ TEST(CudnnAttentionTest, RefusesBeforeItRuns) {
 TEST(CudnnAttentionTest, BackwardChecksShapes) {
   StandInRunner runner;
   const CudnnAttention attention(&runner, {});
-  const Case drawn = DrawCase(7);
+  const CheckCase drawn = DrawCase(7);
   const auto outputs = attention.Forward(drawn.inputs(), {});
   ASSERT_TRUE(outputs.ok());
   const Tensor<float> wrong({2, 4, 3, 16});
@@ -276,7 +259,7 @@ TEST(CudnnAttentionTest, BackwardChecksShapes) {
 TEST(CudnnAttentionTest, DeterministicIsForBackward) {
   StandInRunner runner;
   const CudnnAttention attention(&runner, {.deterministic = true});
-  const Case drawn = DrawCase(8);
+  const CheckCase drawn = DrawCase(8);
   const auto outputs = attention.Forward(drawn.inputs(), {});
   ASSERT_TRUE(outputs.ok());
   EXPECT_FALSE(runner.last.deterministic);

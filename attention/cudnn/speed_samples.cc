@@ -1,27 +1,13 @@
 #include "attention/cudnn/speed_samples.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 
 #include "base/check.h"
+#include "base/quantile.h"
 #include "base/status.h"
 #include "base/timing.h"
 
 namespace softlookup::cudnn {
-namespace {
-
-// The value below which this share of the sorted ones lies, between two of them
-// in proportion.
-double Quantile(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<size_t>(std::floor(place));
-  const size_t above = std::min(below + 1, sorted.size() - 1);
-  const double part = place - static_cast<double>(below);
-  return sorted[below] * (1 - part) + sorted[above] * part;
-}
-
-}  // namespace
 
 absl::StatusOr<SpeedSamples> SampleInTurn(const Sampler& ours,
                                           const Sampler& theirs, int rounds) {
@@ -51,7 +37,6 @@ SpeedRatio CompareSpeed(const SpeedSamples& samples) {
   for (size_t round = 0; round < samples.ours.size(); ++round) {
     ratios.push_back(samples.theirs[round] / samples.ours[round]);
   }
-  std::sort(ratios.begin(), ratios.end());
   return {.median =
               Summarize(samples.theirs).median / Summarize(samples.ours).median,
           .low = Quantile(ratios, 0.25),
