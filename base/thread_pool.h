@@ -55,7 +55,7 @@ class ThreadPool {
   // Calls body(task) for every task in [0, count), in no fixed order, and
   // returns when all have finished. `body` must not throw.
   void ParallelFor(int64_t count, const std::function<void(int64_t)>& body,
-                   TaskOrder order = TaskOrder::kFirstFirst);
+                   TaskOrder order = TaskOrder::kNearby);
 
  private:
   // Tasks of a loop that nobody has taken, [next, end); on a line of the cache

@@ -420,14 +420,16 @@ void CudnnPlanCache::BuildAhead(absl::Span<const CudnnProblem> problems,
   }
   const std::vector<std::pair<std::string, const CudnnProblem*>> tasks(
       missing.begin(), missing.end());
-  pool.ParallelFor(static_cast<int64_t>(tasks.size()), [&](int64_t task) {
+  const auto build = [&](int64_t task) {
     const auto& [key, problem] = tasks[task];
     absl::StatusOr<std::unique_ptr<CudnnPlan>> plan =
         CudnnPlan::Build(*problem, description_);
     if (!plan.ok()) return;
     const std::lock_guard<std::mutex> lock(mutex_);
     Insert(key, *std::move(plan));
-  });
+  };
+  pool.ParallelFor(static_cast<int64_t>(tasks.size()), build,
+                   TaskOrder::kFirstFirst);
 }
 
 size_t CudnnPlanCache::size() const {
