@@ -1,6 +1,6 @@
 """What agreement meant, in both languages.
 
-The judge (experiments/judgement.cc) words a bound in English, in parts joined
+The judge (ledger/judgement.cc) words a bound in English, in parts joined
 by "; ". Here is every part that it has, with its Chinese.
 """
 

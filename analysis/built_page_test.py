@@ -106,7 +106,7 @@ class BuiltPage(unittest.TestCase):
         verdicts = {}
         for section in self.contents.sections:
             name = section.experiment
-            path = ROOT / "experiments" / f"{name}.verified.json"
+            path = ROOT / "experiments" / name / f"{name}.verified.json"
             for row in json.loads(path.read_text(encoding="utf-8"))["claims"]:
                 verdicts[f"claim-{row['id']}"] = row["verdict"]
         for row in self.ledger:

@@ -31,7 +31,7 @@ class Drawn(unittest.TestCase):
             inputs = {
                 name: Verified.load(
                     name,
-                    FOLDER.parent / "experiments" / f"{name}.verified.json",
+                    FOLDER.parent / "experiments" / name / f"{name}.verified.json",
                 )
                 for name in EXPERIMENTS
             }

@@ -94,7 +94,7 @@ class Files(unittest.TestCase):
         }
         for section in report.sections:
             name = section.experiment
-            path = FOLDER.parent / "experiments" / f"{name}.verified.json"
+            path = FOLDER.parent / "experiments" / name / f"{name}.verified.json"
             for value in Verified.load(name, path).parameters.values():
                 if type(value) in (int, float):
                     printed.add(f"{value:f}".rstrip("0").rstrip("."))

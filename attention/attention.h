@@ -27,8 +27,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "attention/mask.h"
-#include "base/strided_view.h"
-#include "base/tensor.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 

@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "attention/mask.h"
-#include "base/shape.h"
-#include "base/strided_view.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/strided_view.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "attention/mask.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

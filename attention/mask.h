@@ -26,12 +26,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "base/shape.h"
-#include "base/strided_view.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup {
 
-// The sizes of one attention problem; see base/shape.h for the alphabet.
+// The sizes of one attention problem; see base/tensor/shape.h for the alphabet.
 struct AttentionSizes {
   int64_t batch = 0;        // B
   int64_t query_heads = 0;  // H

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -3,9 +3,9 @@
 #include <complex>
 #include <cstdint>
 
-#include "attention/matrix_product.h"
 #include "base/check.h"
 #include "base/elementary.h"
+#include "base/tensor/matrix_product.h"
 
 namespace softlookup {
 namespace {

@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "base/strided_view.h"
-#include "base/tensor.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 

@@ -4,10 +4,10 @@
 #include <complex>
 #include <cstdint>
 
-#include "attention/gradient_check.h"
 #include "attention/softmax.h"
-#include "base/random.h"
-#include "base/shape.h"
+#include "attention/testing/gradient_check.h"
+#include "base/random/random.h"
+#include "base/tensor/shape.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "base/random.h"
-#include "base/tensor.h"
+#include "base/random/random.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

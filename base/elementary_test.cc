@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "base/philox.h"
+#include "base/random/philox.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {
@@ -22,8 +22,8 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr int kDraws = 20000;
 constexpr uint32_t kSeed = 1;
 
-// Uniform words from Philox itself, so that a fault in base/random.h is not
-// reported here.
+// Uniform words from Philox itself, so that a fault in base/random/random.h is
+// not reported here.
 class Draws {
  public:
   explicit Draws(uint32_t purpose) : purpose_(purpose) {}

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -8,8 +8,8 @@
 //
 // Shows "draw 1200/5000, loss 1.23, 800/s, 5 s left" on stderr, rewritten in
 // place at most ten times a second, and clears it when it goes out of scope.
-#ifndef SOFTLOOKUP_EXPERIMENTS_PROGRESS_H_
-#define SOFTLOOKUP_EXPERIMENTS_PROGRESS_H_
+#ifndef SOFTLOOKUP_BASE_PROGRESS_H_
+#define SOFTLOOKUP_BASE_PROGRESS_H_
 
 #include <chrono>
 #include <cstdint>
@@ -40,4 +40,4 @@ class Progress {
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_PROGRESS_H_
+#endif  // SOFTLOOKUP_BASE_PROGRESS_H_

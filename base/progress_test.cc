@@ -1,4 +1,4 @@
-#include "experiments/progress.h"
+#include "base/progress.h"
 
 #include <pty.h>
 #include <sys/wait.h>

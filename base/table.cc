@@ -1,4 +1,4 @@
-#include "experiments/table.h"
+#include "base/table.h"
 
 #include <algorithm>
 #include <cmath>

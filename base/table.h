@@ -6,8 +6,8 @@
 //
 // Columns whose cells are all numbers are aligned right. Widths count Unicode
 // code points; Chinese characters count as two columns.
-#ifndef SOFTLOOKUP_EXPERIMENTS_TABLE_H_
-#define SOFTLOOKUP_EXPERIMENTS_TABLE_H_
+#ifndef SOFTLOOKUP_BASE_TABLE_H_
+#define SOFTLOOKUP_BASE_TABLE_H_
 
 #include <string>
 #include <vector>
@@ -32,4 +32,4 @@ std::string Fixed(double value, int decimals);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_TABLE_H_
+#endif  // SOFTLOOKUP_BASE_TABLE_H_

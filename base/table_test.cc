@@ -1,4 +1,4 @@
-#include "experiments/table.h"
+#include "base/table.h"
 
 #include <cmath>
 #include <string>

@@ -1,13 +1,13 @@
-#include "attention/circuits.h"
+#include "interpretability/circuits.h"
 
 #include <cmath>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "attention/linear_algebra.h"
-#include "attention/matrix_product.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "base/tensor/linear_algebra.h"
+#include "base/tensor/matrix_product.h"
 
 namespace softlookup {
 namespace {

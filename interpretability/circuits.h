@@ -14,8 +14,8 @@
 //
 // Source: Elhage et al. 2021, "A Mathematical Framework for Transformer
 // Circuits"; the chapter, section 4.
-#ifndef SOFTLOOKUP_ATTENTION_CIRCUITS_H_
-#define SOFTLOOKUP_ATTENTION_CIRCUITS_H_
+#ifndef SOFTLOOKUP_INTERPRETABILITY_CIRCUITS_H_
+#define SOFTLOOKUP_INTERPRETABILITY_CIRCUITS_H_
 
 #include <complex>
 #include <cstdint>
@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "attention/multi_head.h"
-#include "base/tensor.h"
+#include "attention/reference/multi_head.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -50,4 +50,4 @@ absl::StatusOr<CircuitSpectrum> AnalyzeCircuit(
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_ATTENTION_CIRCUITS_H_
+#endif  // SOFTLOOKUP_INTERPRETABILITY_CIRCUITS_H_

@@ -1,4 +1,4 @@
-#include "experiments/hand_built_model.h"
+#include "interpretability/hand_built_model.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "attention/mask.h"
 #include "base/check.h"
 #include "base/status.h"
-#include "base/strided_view.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup {
 namespace {

@@ -22,8 +22,8 @@
 //
 // Source: the chapter, section 4, on the residual stream and induction heads;
 // Elhage et al. 2021; Olsson et al. 2022.
-#ifndef SOFTLOOKUP_EXPERIMENTS_HAND_BUILT_MODEL_H_
-#define SOFTLOOKUP_EXPERIMENTS_HAND_BUILT_MODEL_H_
+#ifndef SOFTLOOKUP_INTERPRETABILITY_HAND_BUILT_MODEL_H_
+#define SOFTLOOKUP_INTERPRETABILITY_HAND_BUILT_MODEL_H_
 
 #include <cstdint>
 #include <functional>
@@ -31,8 +31,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "attention/multi_head.h"
-#include "base/tensor.h"
+#include "attention/reference/multi_head.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -117,4 +117,4 @@ double LastLogitMargin(const HandBuiltRun& run, int64_t token);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_HAND_BUILT_MODEL_H_
+#endif  // SOFTLOOKUP_INTERPRETABILITY_HAND_BUILT_MODEL_H_

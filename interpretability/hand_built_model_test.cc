@@ -1,11 +1,11 @@
-#include "experiments/hand_built_model.h"
+#include "interpretability/hand_built_model.h"
 
 #include <cmath>
 #include <vector>
 
-#include "attention/circuits.h"
-#include "base/shape.h"
+#include "base/tensor/shape.h"
 #include "gtest/gtest.h"
+#include "interpretability/circuits.h"
 
 namespace softlookup {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/hand_weighted_transformer.h"
+#include "interpretability/hand_weighted_transformer.h"
 
 #include "base/check.h"
 #include "model/config.h"

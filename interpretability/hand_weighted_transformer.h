@@ -9,14 +9,14 @@
 // looks, with its own token, for positions into which that token was written,
 // and writes the token that it finds there where the unembedding reads. The
 // other heads do nothing.
-#ifndef SOFTLOOKUP_EXPERIMENTS_HAND_WEIGHTED_TRANSFORMER_H_
-#define SOFTLOOKUP_EXPERIMENTS_HAND_WEIGHTED_TRANSFORMER_H_
+#ifndef SOFTLOOKUP_INTERPRETABILITY_HAND_WEIGHTED_TRANSFORMER_H_
+#define SOFTLOOKUP_INTERPRETABILITY_HAND_WEIGHTED_TRANSFORMER_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "base/strided_view.h"
+#include "base/tensor/strided_view.h"
 #include "model/transformer.h"
 
 namespace softlookup {
@@ -37,4 +37,4 @@ struct HandWeightedTransformer {
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_HAND_WEIGHTED_TRANSFORMER_H_
+#endif  // SOFTLOOKUP_INTERPRETABILITY_HAND_WEIGHTED_TRANSFORMER_H_

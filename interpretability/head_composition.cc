@@ -1,4 +1,4 @@
-#include "experiments/head_composition.h"
+#include "interpretability/head_composition.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/random.h"
-#include "experiments/estimate.h"
-#include "experiments/matrix.h"
-#include "experiments/weight_matrices.h"
+#include "base/random/random.h"
+#include "base/statistics/estimate.h"
+#include "base/tensor/matrix.h"
+#include "interpretability/weight_matrices.h"
 
 namespace softlookup {
 namespace {

@@ -7,15 +7,15 @@
 //
 // Source: Elhage et al. 2021, "A Mathematical Framework for Transformer
 // Circuits".
-#ifndef SOFTLOOKUP_EXPERIMENTS_HEAD_COMPOSITION_H_
-#define SOFTLOOKUP_EXPERIMENTS_HEAD_COMPOSITION_H_
+#ifndef SOFTLOOKUP_INTERPRETABILITY_HEAD_COMPOSITION_H_
+#define SOFTLOOKUP_INTERPRETABILITY_HEAD_COMPOSITION_H_
 
 #include <cstdint>
 
 #include "absl/types/span.h"
 #include "base/json.h"
-#include "base/tensor.h"
-#include "experiments/head_interventions.h"
+#include "base/tensor/tensor.h"
+#include "interpretability/head_interventions.h"
 #include "model/parameters.h"
 
 namespace softlookup {
@@ -60,4 +60,4 @@ Json MeasureFullCircuits(const ParameterLayout& layout,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_HEAD_COMPOSITION_H_
+#endif  // SOFTLOOKUP_INTERPRETABILITY_HEAD_COMPOSITION_H_

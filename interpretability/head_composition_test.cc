@@ -1,15 +1,15 @@
-#include "experiments/head_composition.h"
+#include "interpretability/head_composition.h"
 
 #include <cmath>
 #include <cstdint>
 #include <string>
 
 #include "base/json.h"
-#include "base/random.h"
-#include "base/tensor.h"
-#include "experiments/hand_weighted_transformer.h"
-#include "experiments/matrix.h"
+#include "base/random/random.h"
+#include "base/tensor/matrix.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
+#include "interpretability/hand_weighted_transformer.h"
 
 namespace softlookup {
 namespace {

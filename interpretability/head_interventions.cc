@@ -1,4 +1,4 @@
-#include "experiments/head_interventions.h"
+#include "interpretability/head_interventions.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,14 +7,14 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/shape.h"
+#include "base/statistics/estimate.h"
 #include "base/status.h"
-#include "base/strided_view.h"
-#include "experiments/estimate.h"
-#include "experiments/head_scores.h"
-#include "experiments/matrix.h"
-#include "experiments/tensor_difference.h"
-#include "experiments/weight_matrices.h"
+#include "base/tensor/deviation.h"
+#include "base/tensor/matrix.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/strided_view.h"
+#include "interpretability/head_scores.h"
+#include "interpretability/weight_matrices.h"
 #include "model/ablation.h"
 
 namespace softlookup {

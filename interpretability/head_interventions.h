@@ -11,8 +11,8 @@
 //
 // Every effect is a difference from the model as it is, sequence by sequence,
 // with an error over the sequences.
-#ifndef SOFTLOOKUP_EXPERIMENTS_HEAD_INTERVENTIONS_H_
-#define SOFTLOOKUP_EXPERIMENTS_HEAD_INTERVENTIONS_H_
+#ifndef SOFTLOOKUP_INTERPRETABILITY_HEAD_INTERVENTIONS_H_
+#define SOFTLOOKUP_INTERPRETABILITY_HEAD_INTERVENTIONS_H_
 
 #include <cstdint>
 #include <string>
@@ -21,9 +21,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "base/json.h"
-#include "base/tensor.h"
-#include "experiments/repeated_sequences.h"
-#include "experiments/sequence_evaluation.h"
+#include "base/tensor/tensor.h"
+#include "interpretability/repeated_sequences.h"
+#include "interpretability/sequence_evaluation.h"
 #include "model/hooks.h"
 #include "model/transformer.h"
 
@@ -127,4 +127,4 @@ absl::StatusOr<double> ExpansionDifference(const ModelConfig& config,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_HEAD_INTERVENTIONS_H_
+#endif  // SOFTLOOKUP_INTERPRETABILITY_HEAD_INTERVENTIONS_H_

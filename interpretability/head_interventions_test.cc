@@ -1,4 +1,4 @@
-#include "experiments/head_interventions.h"
+#include "interpretability/head_interventions.h"
 
 #include <cmath>
 #include <cstdint>
@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/json.h"
-#include "base/random.h"
-#include "base/tensor.h"
-#include "experiments/hand_weighted_transformer.h"
-#include "experiments/repeated_sequences.h"
+#include "base/random/random.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
+#include "interpretability/hand_weighted_transformer.h"
+#include "interpretability/repeated_sequences.h"
 
 namespace softlookup {
 namespace {

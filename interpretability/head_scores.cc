@@ -1,4 +1,4 @@
-#include "experiments/head_scores.h"
+#include "interpretability/head_scores.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,16 +6,16 @@
 //
 // A score says where a head reads, not what it is for: that takes an
 // intervention.
-#ifndef SOFTLOOKUP_EXPERIMENTS_HEAD_SCORES_H_
-#define SOFTLOOKUP_EXPERIMENTS_HEAD_SCORES_H_
+#ifndef SOFTLOOKUP_INTERPRETABILITY_HEAD_SCORES_H_
+#define SOFTLOOKUP_INTERPRETABILITY_HEAD_SCORES_H_
 
 #include <complex>
 #include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
-#include "base/strided_view.h"
-#include "base/tensor.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -57,4 +57,4 @@ double EigenvalueCopyingScore(absl::Span<const std::complex<double>> values);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_HEAD_SCORES_H_
+#endif  // SOFTLOOKUP_INTERPRETABILITY_HEAD_SCORES_H_

@@ -1,10 +1,10 @@
-#include "experiments/head_scores.h"
+#include "interpretability/head_scores.h"
 
 #include <complex>
 #include <cstdint>
 #include <vector>
 
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

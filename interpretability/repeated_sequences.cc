@@ -1,4 +1,4 @@
-#include "experiments/repeated_sequences.h"
+#include "interpretability/repeated_sequences.h"
 
 #include <numeric>
 #include <utility>

@@ -8,15 +8,15 @@
 //
 // The period is drawn anew for every sequence: a fixed one is learned by
 // position alone, without looking at a token.
-#ifndef SOFTLOOKUP_EXPERIMENTS_REPEATED_SEQUENCES_H_
-#define SOFTLOOKUP_EXPERIMENTS_REPEATED_SEQUENCES_H_
+#ifndef SOFTLOOKUP_INTERPRETABILITY_REPEATED_SEQUENCES_H_
+#define SOFTLOOKUP_INTERPRETABILITY_REPEATED_SEQUENCES_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "base/random.h"
-#include "base/tensor.h"
+#include "base/random/random.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -59,4 +59,4 @@ RepeatedSequences DrawDoubled(RandomStream& stream,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_REPEATED_SEQUENCES_H_
+#endif  // SOFTLOOKUP_INTERPRETABILITY_REPEATED_SEQUENCES_H_

@@ -1,4 +1,4 @@
-#include "experiments/sequence_evaluation.h"
+#include "interpretability/sequence_evaluation.h"
 
 #include <algorithm>
 #include <cstdint>

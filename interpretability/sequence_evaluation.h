@@ -7,14 +7,14 @@
 //
 // Errors of means over sequences say how well one model is known; they say
 // nothing about other models of the kind.
-#ifndef SOFTLOOKUP_EXPERIMENTS_SEQUENCE_EVALUATION_H_
-#define SOFTLOOKUP_EXPERIMENTS_SEQUENCE_EVALUATION_H_
+#ifndef SOFTLOOKUP_INTERPRETABILITY_SEQUENCE_EVALUATION_H_
+#define SOFTLOOKUP_INTERPRETABILITY_SEQUENCE_EVALUATION_H_
 
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "experiments/repeated_sequences.h"
+#include "interpretability/repeated_sequences.h"
 #include "model/hooks.h"
 #include "model/transformer.h"
 
@@ -45,4 +45,4 @@ absl::StatusOr<SequenceScores> EvaluateSequences(
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_SEQUENCE_EVALUATION_H_
+#endif  // SOFTLOOKUP_INTERPRETABILITY_SEQUENCE_EVALUATION_H_

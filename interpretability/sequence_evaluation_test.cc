@@ -1,12 +1,12 @@
-#include "experiments/sequence_evaluation.h"
+#include "interpretability/sequence_evaluation.h"
 
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
-#include "base/tensor.h"
-#include "experiments/repeated_sequences.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
+#include "interpretability/repeated_sequences.h"
 #include "model/config.h"
 #include "model/parameters.h"
 #include "model/transformer.h"

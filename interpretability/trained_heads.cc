@@ -1,17 +1,17 @@
-#include "experiments/trained_heads.h"
+#include "interpretability/trained_heads.h"
 
 #include <set>
 #include <string>
 #include <utility>
 
-#include "attention/circuits.h"
-#include "base/shape.h"
 #include "base/status.h"
-#include "base/strided_view.h"
-#include "base/tensor.h"
-#include "experiments/head_scores.h"
-#include "experiments/matrix.h"
-#include "experiments/weight_matrices.h"
+#include "base/tensor/matrix.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
+#include "interpretability/circuits.h"
+#include "interpretability/head_scores.h"
+#include "interpretability/weight_matrices.h"
 #include "model/ablation.h"
 #include "model/hooks.h"
 

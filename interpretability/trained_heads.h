@@ -6,16 +6,16 @@
 //       MeasureHeads(model, weights, sequences));
 //
 // These are descriptions. Which head does what is for an intervention to say.
-#ifndef SOFTLOOKUP_EXPERIMENTS_TRAINED_HEADS_H_
-#define SOFTLOOKUP_EXPERIMENTS_TRAINED_HEADS_H_
+#ifndef SOFTLOOKUP_INTERPRETABILITY_TRAINED_HEADS_H_
+#define SOFTLOOKUP_INTERPRETABILITY_TRAINED_HEADS_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "base/tensor.h"
-#include "experiments/repeated_sequences.h"
+#include "base/tensor/tensor.h"
+#include "interpretability/repeated_sequences.h"
 #include "model/config.h"
 #include "model/hooks.h"
 #include "model/transformer.h"
@@ -54,4 +54,4 @@ absl::StatusOr<std::vector<TrainedHead>> MeasurePatterns(
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_TRAINED_HEADS_H_
+#endif  // SOFTLOOKUP_INTERPRETABILITY_TRAINED_HEADS_H_

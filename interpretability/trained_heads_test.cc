@@ -1,13 +1,13 @@
-#include "experiments/trained_heads.h"
+#include "interpretability/trained_heads.h"
 
 #include <cstdint>
 #include <vector>
 
-#include "base/random.h"
-#include "experiments/estimate.h"
-#include "experiments/hand_weighted_transformer.h"
-#include "experiments/repeated_sequences.h"
+#include "base/random/random.h"
+#include "base/statistics/estimate.h"
 #include "gtest/gtest.h"
+#include "interpretability/hand_weighted_transformer.h"
+#include "interpretability/repeated_sequences.h"
 
 namespace softlookup {
 namespace {

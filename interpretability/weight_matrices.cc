@@ -1,9 +1,9 @@
-#include "experiments/weight_matrices.h"
+#include "interpretability/weight_matrices.h"
 
 #include "base/check.h"
-#include "base/shape.h"
-#include "base/strided_view.h"
-#include "experiments/matrix.h"
+#include "base/tensor/matrix.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/strided_view.h"
 #include "model/ablation.h"
 
 namespace softlookup {

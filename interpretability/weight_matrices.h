@@ -4,14 +4,14 @@
 //   const WeightMatrices w(layout, weights);
 //   const Tensor<double> ov = MatrixProduct(w.Head(0, "W_V", h),
 //                                           w.Head(0, "W_O", h));
-#ifndef SOFTLOOKUP_EXPERIMENTS_WEIGHT_MATRICES_H_
-#define SOFTLOOKUP_EXPERIMENTS_WEIGHT_MATRICES_H_
+#ifndef SOFTLOOKUP_INTERPRETABILITY_WEIGHT_MATRICES_H_
+#define SOFTLOOKUP_INTERPRETABILITY_WEIGHT_MATRICES_H_
 
 #include <cstdint>
 #include <string>
 
 #include "absl/types/span.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 #include "model/parameters.h"
 
 namespace softlookup {
@@ -46,4 +46,4 @@ class WeightMatrices {
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_WEIGHT_MATRICES_H_
+#endif  // SOFTLOOKUP_INTERPRETABILITY_WEIGHT_MATRICES_H_

@@ -1,5 +1,5 @@
 // The ledger of claims: what the chapter states, and what agreement with it
-// means. experiments/judgement.h judges a measured result against a claim.
+// means. ledger/judgement.h judges a measured result against a claim.
 //
 // A claim is one statement of the chapter with at most one number. It points
 // into an experiment's results; its kind says what agreement means:
@@ -24,8 +24,8 @@
 // verdict `one_reading`; not holding under it makes it `fails`.
 //
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(std::vector<Claim> ledger, ParseLedger(json));
-#ifndef SOFTLOOKUP_EXPERIMENTS_CLAIMS_H_
-#define SOFTLOOKUP_EXPERIMENTS_CLAIMS_H_
+#ifndef SOFTLOOKUP_LEDGER_CLAIMS_H_
+#define SOFTLOOKUP_LEDGER_CLAIMS_H_
 
 #include <optional>
 #include <string>
@@ -79,4 +79,4 @@ std::optional<bool> Compare(double a, const std::string& op, double b);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_CLAIMS_H_
+#endif  // SOFTLOOKUP_LEDGER_CLAIMS_H_

@@ -1,4 +1,4 @@
-#include "experiments/claims.h"
+#include "ledger/claims.h"
 
 #include <limits>
 #include <string>

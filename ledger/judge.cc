@@ -17,9 +17,9 @@
 #include "base/json.h"
 #include "base/program.h"
 #include "base/status.h"
-#include "experiments/claims.h"
-#include "experiments/judgement.h"
-#include "experiments/results_file.h"
+#include "ledger/claims.h"
+#include "ledger/judgement.h"
+#include "ledger/results_file.h"
 
 ABSL_FLAG(std::string, ledger, "", "The ledger of claims.");
 ABSL_FLAG(std::string, results, "", "The results file of an experiment.");

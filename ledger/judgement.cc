@@ -1,4 +1,4 @@
-#include "experiments/judgement.h"
+#include "ledger/judgement.h"
 
 #include <cmath>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
-#include "experiments/table.h"
+#include "base/table.h"
 
 namespace softlookup {
 namespace {

@@ -6,9 +6,9 @@
 //   std::fputs(JudgementTable(judged).c_str(), stdout);
 //   SOFTLOOKUP_RETURN_IF_ERROR(CheckJudgements(judged));
 //
-// What each kind of claim asks for is in experiments/claims.h.
-#ifndef SOFTLOOKUP_EXPERIMENTS_JUDGEMENT_H_
-#define SOFTLOOKUP_EXPERIMENTS_JUDGEMENT_H_
+// What each kind of claim asks for is in ledger/claims.h.
+#ifndef SOFTLOOKUP_LEDGER_JUDGEMENT_H_
+#define SOFTLOOKUP_LEDGER_JUDGEMENT_H_
 
 #include <optional>
 #include <string>
@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/json.h"
-#include "experiments/claims.h"
+#include "ledger/claims.h"
 
 namespace softlookup {
 
@@ -55,4 +55,4 @@ absl::Status CheckJudgements(const std::vector<Judgement>& judgements);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_JUDGEMENT_H_
+#endif  // SOFTLOOKUP_LEDGER_JUDGEMENT_H_

@@ -10,10 +10,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "base/json.h"
-#include "base/random.h"
-#include "experiments/claims.h"
-#include "experiments/judgement.h"
+#include "base/random/random.h"
 #include "gtest/gtest.h"
+#include "ledger/claims.h"
+#include "ledger/judgement.h"
 
 namespace softlookup {
 namespace {

@@ -1,5 +1,5 @@
 // Claims with a control or two readings, and judgements as a whole.
-#include "experiments/judgement.h"
+#include "ledger/judgement.h"
 
 #include <cmath>
 #include <optional>
@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "base/json.h"
-#include "experiments/claims.h"
 #include "gtest/gtest.h"
+#include "ledger/claims.h"
 
 namespace softlookup {
 namespace {

@@ -1,21 +1,20 @@
 """What must hold among claims, coverage, known faults and experiments.
 
-    ledger = Ledger(claims=..., coverage=..., faults=..., build=...,
+    ledger = Ledger(claims=..., coverage=..., faults=..., experiments=...,
                     results=..., sources=...)
     for problem in ledger.problems():
         print(problem)
 
 The fields of a single claim are checked where it is read (ParseLedger in
-experiments/claims.h), and its verdict by its experiment's test.
+ledger/claims.h), and its verdict by its experiment's test.
 """
 
 from __future__ import annotations
 
-import ast
 import collections
 import re
 from dataclasses import dataclass
-from typing import Any, Iterator, Mapping
+from typing import Any, Collection, Iterator, Mapping
 
 PARAGRAPHS = 91  # of the chapter: blocks between blank lines
 MULTIPLE = 4  # standard errors in a statistical claim
@@ -26,24 +25,6 @@ _COVERAGE_TEXTS = ("about", "reason", "pending")
 _FAULT_FIELDS = {"file", "find", "replace", "claims"}
 _CITED = "cited"
 _LITERATURE = "literature"
-
-
-def experiments_in(build: str) -> dict[str, list[str]]:
-    """The experiment(...) calls of a BUILD file: {name: tags}."""
-    found = {}
-    for node in ast.walk(ast.parse(build)):
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id == "experiment"
-        ):
-            arguments = {
-                keyword.arg: ast.literal_eval(keyword.value)
-                for keyword in node.keywords
-                if keyword.arg in ("name", "tags")
-            }
-            found[arguments["name"]] = arguments.get("tags", [])
-    return found
 
 
 def resolves(document: Any, pointer: str) -> bool:
@@ -74,7 +55,7 @@ class Ledger:
     claims: list[dict[str, Any]]
     coverage: list[dict[str, Any]]
     faults: list[dict[str, Any]]
-    build: str  # experiments/BUILD
+    experiments: Collection[str]  # of experiments/BUILD
     results: Mapping[str, Any]  # experiment: its `results`
     sources: Mapping[str, str]  # path: text
 
@@ -131,27 +112,21 @@ class Ledger:
                 yield f"{field} {pointer} resolves to nothing in the results"
 
     def _experiment_problems(self) -> Iterator[str]:
-        built = experiments_in(self.build)
+        built = set(self.experiments)
         claimed = {
             claim["experiment"]
             for claim in self.claims
             if claim["kind"] != _CITED
         }
-        for name in sorted(claimed - set(built)):
+        for name in sorted(claimed - built):
             yield (
-                f"experiment {name}: claims, but no experiment() of "
-                "experiments/BUILD makes results and checks them"
+                f"experiment {name}: claims, but it is not among EXPERIMENTS of "
+                "experiments/BUILD, so nobody checks them"
             )
-        for name in sorted(set(built) - claimed):
+        for name in sorted(built - claimed):
             yield f"experiment {name}: no claim"
-        for name, tags in sorted(built.items()):
-            if "manual" in tags:
-                yield f"experiment {name}: tagged manual, so nobody checks it"
-            if name not in self.results:
-                yield (
-                    f"experiment {name}: //experiments:{name}_results is not "
-                    "among the data of testdata/BUILD's ledger_test"
-                )
+        for name in sorted(built - set(self.results)):
+            yield f"experiment {name}: //experiments:{name}_results has no results"
 
     def _coverage_problems(self) -> Iterator[str]:
         seen: collections.Counter[int] = collections.Counter()

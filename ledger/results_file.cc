@@ -1,4 +1,4 @@
-#include "experiments/results_file.h"
+#include "ledger/results_file.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"

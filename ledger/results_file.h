@@ -6,15 +6,15 @@
 //                  as it stands
 //
 // Figures and the report read verified files only.
-#ifndef SOFTLOOKUP_EXPERIMENTS_RESULTS_FILE_H_
-#define SOFTLOOKUP_EXPERIMENTS_RESULTS_FILE_H_
+#ifndef SOFTLOOKUP_LEDGER_RESULTS_FILE_H_
+#define SOFTLOOKUP_LEDGER_RESULTS_FILE_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/json.h"
-#include "experiments/claims.h"
+#include "ledger/claims.h"
 
 namespace softlookup {
 
@@ -30,4 +30,4 @@ absl::StatusOr<Json> ReadResultsFile(const std::string& path);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_RESULTS_FILE_H_
+#endif  // SOFTLOOKUP_LEDGER_RESULTS_FILE_H_

@@ -1,4 +1,4 @@
-#include "experiments/results_file.h"
+#include "ledger/results_file.h"
 
 #include <string>
 #include <vector>
@@ -6,8 +6,8 @@
 #include "absl/status/status.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "experiments/claims.h"
 #include "gtest/gtest.h"
+#include "ledger/claims.h"
 
 namespace softlookup {
 namespace {

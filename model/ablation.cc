@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/shape.h"
-#include "base/strided_view.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup {
 namespace {

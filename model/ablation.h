@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 #include "model/hooks.h"
 
 namespace softlookup {

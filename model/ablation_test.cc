@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "base/random.h"
-#include "base/shape.h"
-#include "base/strided_view.h"
-#include "base/tensor.h"
+#include "base/random/random.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "model/config.h"
 #include "model/hooks.h"

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/shape.h"
-#include "base/tensor.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 

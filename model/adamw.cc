@@ -8,7 +8,7 @@
 #include "attention/kernels/array_functions.h"
 #include "base/check.h"
 #include "base/elementary.h"
-#include "base/strided_view.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

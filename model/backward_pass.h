@@ -13,8 +13,8 @@
 
 #include <cstdint>
 
-#include "base/strided_view.h"
-#include "base/tensor.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
 #include "model/activations.h"
 #include "model/parameters.h"
 #include "model/pass.h"

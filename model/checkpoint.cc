@@ -6,12 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/json.h"
-#include "base/safetensors.h"
-#include "base/shape.h"
+#include "base/safetensors/safetensors.h"
 #include "base/status.h"
-#include "base/stored_tensor.h"
-#include "base/strided_view.h"
-#include "base/tensor.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/stored_tensor.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 namespace {

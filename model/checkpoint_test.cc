@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "base/file.h"
-#include "base/safetensors.h"
-#include "base/stored_tensor.h"
-#include "base/tensor.h"
+#include "base/safetensors/safetensors.h"
+#include "base/tensor/stored_tensor.h"
+#include "base/tensor/tensor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

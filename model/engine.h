@@ -16,7 +16,7 @@
 #include "attention/attention.h"
 #include "attention/kernels/array_function.h"
 #include "attention/kernels/kernel_options.h"
-#include "base/strided_view.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup {
 

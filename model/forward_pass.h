@@ -11,8 +11,8 @@
 #include <set>
 #include <string>
 
-#include "base/strided_view.h"
-#include "base/tensor.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
 #include "model/activations.h"
 #include "model/hooks.h"
 #include "model/pass.h"

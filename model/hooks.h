@@ -44,8 +44,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/strided_view.h"
-#include "base/tensor.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
 #include "model/config.h"
 
 namespace softlookup {

@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "base/random.h"
-#include "base/shape.h"
-#include "base/tensor.h"
+#include "base/random/random.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/tensor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/transformer.h"

@@ -14,8 +14,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "base/strided_view.h"
-#include "base/tensor.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
 #include "model/engine.h"
 
 namespace softlookup {

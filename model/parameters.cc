@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/random.h"
+#include "base/random/random.h"
 
 namespace softlookup {
 

@@ -19,8 +19,8 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "base/shape.h"
-#include "base/strided_view.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/strided_view.h"
 #include "model/config.h"
 
 namespace softlookup {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "base/shape.h"
+#include "base/tensor/shape.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 

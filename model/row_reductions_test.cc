@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/random.h"
+#include "base/random/random.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -7,7 +7,7 @@ import unittest
 
 import numpy
 
-from base import safetensors_numpy
+from base.safetensors import safetensors_numpy
 from model import transformer_numpy as textbook
 
 PROGRAM = os.path.abspath("model/run_model")

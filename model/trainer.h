@@ -19,7 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/kernels/kernel_options.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 #include "model/adamw.h"
 #include "model/config.h"
 #include "model/loss.h"

@@ -6,7 +6,7 @@
 //       --json=/tmp/training.json
 //
 // The peak is measured before every model, on the same instruction set and
-// threads (attention/kernels/peak.h). Operations are counted from the shapes
+// threads (attention/benchmark/peak.h). Operations are counted from the shapes
 // (StepOperations): those of the matrix products, a multiply-add as two, under
 // the causal mask those of visible pairs; so that norms, softmaxes and the
 // optimiser count as time and nothing else.
@@ -23,17 +23,17 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "attention/kernels/benchmark_flags.h"
+#include "attention/benchmark/benchmark_flags.h"
+#include "attention/benchmark/peak.h"
 #include "attention/kernels/instruction_set.h"
 #include "attention/kernels/kernel_options.h"
-#include "attention/kernels/peak.h"
 #include "base/check.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/program.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "base/status.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 #include "base/thread_pool.h"
 #include "base/timing.h"
 #include "model/activations.h"

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/shape.h"
 #include "base/status.h"
+#include "base/tensor/shape.h"
 #include "model/backward_pass.h"
 #include "model/forward_pass.h"
 #include "model/position_encoding.h"

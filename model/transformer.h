@@ -24,8 +24,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "base/strided_view.h"
-#include "base/tensor.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
 #include "model/activations.h"
 #include "model/config.h"
 #include "model/engine.h"

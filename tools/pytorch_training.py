@@ -19,7 +19,7 @@ import time
 import numpy
 import torch
 
-from base import safetensors_numpy
+from base.safetensors import safetensors_numpy
 
 PROGRAM = "//model:run_model"
 WIDTHS = (64, 128, 256)

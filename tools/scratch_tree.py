@@ -4,7 +4,7 @@ tools/mutate and tools/plant_faults spoil sources and build the result. They
 do so here, never in the user's tree:
 
     with ScratchTree(source_root, folder) as scratch:
-        with scratch.spoiled("base/random.cc", text):
+        with scratch.spoiled("base/random/random.cc", text):
             code, output = scratch.bazel("test", "//base:random_test")
 
 The copy and the server's output base stay in `folder` for the next run, so

@@ -1,6 +1,7 @@
 // attend: attention, forward and backward, from file to file. The oracle that
 // other implementations can be held to, in any language that reads
-// safetensors. What the files hold: attention/attend_input.h, attend_run.h.
+// safetensors. What the files hold: attention/attend/attend_input.h,
+// attend_run.h.
 //
 //   bazel run //attention:attend -- --input=in.safetensors
 //       --output=out.safetensors --causal=top_left --weights
@@ -10,14 +11,14 @@
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "attention/attend_request.h"
-#include "attention/attend_run.h"
+#include "attention/attend/attend_request.h"
+#include "attention/attend/attend_run.h"
 #include "base/file.h"
 #include "base/program.h"
-#include "base/safetensors.h"
-#include "base/shape.h"
+#include "base/safetensors/safetensors.h"
 #include "base/status.h"
-#include "base/stored_tensor.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/stored_tensor.h"
 
 ABSL_FLAG(std::string, input, "",
           "Safetensors file with query [B,H,Tq,D], key [B,Hkv,Tk,D], value "

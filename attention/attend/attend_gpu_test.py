@@ -11,8 +11,8 @@ import unittest
 
 import numpy
 
-from attention import attend_testing
-from base import safetensors_numpy
+from attention.attend import attend_testing
+from base.safetensors import safetensors_numpy
 
 BUILT = sys.argv.pop(1) == "built"
 NULL_DRIVER = os.path.abspath("attention/cudnn/null_driver")

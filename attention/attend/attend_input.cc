@@ -1,4 +1,4 @@
-#include "attention/attend_input.h"
+#include "attention/attend/attend_input.h"
 
 #include <initializer_list>
 #include <string>
@@ -8,13 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
-#include "attention/attend_memory.h"
-#include "base/dtype.h"
+#include "attention/attend/attend_memory.h"
 #include "base/memory.h"
-#include "base/shape.h"
 #include "base/status.h"
-#include "base/stored_tensor.h"
-#include "base/strided_view.h"
+#include "base/tensor/dtype.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/stored_tensor.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup {
 namespace {

@@ -13,19 +13,19 @@
 //       const AttendInput<double> input,
 //       AttendInput<double>::Load(file, request, scratch_bytes));
 //   auto outputs = AttentionForward(input.inputs(), request.options);
-#ifndef SOFTLOOKUP_ATTENTION_ATTEND_INPUT_H_
-#define SOFTLOOKUP_ATTENTION_ATTEND_INPUT_H_
+#ifndef SOFTLOOKUP_ATTENTION_ATTEND_ATTEND_INPUT_H_
+#define SOFTLOOKUP_ATTENTION_ATTEND_ATTEND_INPUT_H_
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "attention/attend_request.h"
+#include "attention/attend/attend_request.h"
 #include "attention/attention.h"
 #include "attention/mask.h"
-#include "base/safetensors.h"
-#include "base/tensor.h"
+#include "base/safetensors/safetensors.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -64,4 +64,4 @@ class AttendInput {
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_ATTENTION_ATTEND_INPUT_H_
+#endif  // SOFTLOOKUP_ATTENTION_ATTEND_ATTEND_INPUT_H_

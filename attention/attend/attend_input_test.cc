@@ -1,4 +1,4 @@
-#include "attention/attend_input.h"
+#include "attention/attend/attend_input.h"
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/memory.h"
-#include "base/stored_tensor.h"
+#include "base/tensor/stored_tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -6,8 +6,8 @@
 //   AttendMemory memory;
 //   memory.weights = true;
 //   int64_t bytes = AttendBytes(sizes, memory);
-#ifndef SOFTLOOKUP_ATTENTION_ATTEND_MEMORY_H_
-#define SOFTLOOKUP_ATTENTION_ATTEND_MEMORY_H_
+#ifndef SOFTLOOKUP_ATTENTION_ATTEND_ATTEND_MEMORY_H_
+#define SOFTLOOKUP_ATTENTION_ATTEND_ATTEND_MEMORY_H_
 
 #include <cstdint>
 
@@ -31,4 +31,4 @@ int64_t AttendBytes(const AttentionSizes& sizes, const AttendMemory& memory);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_ATTENTION_ATTEND_MEMORY_H_
+#endif  // SOFTLOOKUP_ATTENTION_ATTEND_ATTEND_MEMORY_H_

@@ -1,4 +1,4 @@
-#include "attention/attend_memory.h"
+#include "attention/attend/attend_memory.h"
 
 #include <cstdint>
 #include <limits>

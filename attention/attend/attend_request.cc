@@ -1,4 +1,4 @@
-#include "attention/attend_request.h"
+#include "attention/attend/attend_request.h"
 
 #include <cmath>
 #include <limits>
@@ -8,8 +8,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "attention/attention_backend.h"
-#include "attention/gpu_attention.h"
+#include "attention/attend/attention_backend.h"
+#include "attention/cudnn/gpu_attention.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "base/thread_pool.h"

@@ -6,8 +6,8 @@
 //   flags.causal = "top_left";
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(AttendRequest request,
 //                               ParseAttendFlags(flags));
-#ifndef SOFTLOOKUP_ATTENTION_ATTEND_REQUEST_H_
-#define SOFTLOOKUP_ATTENTION_ATTEND_REQUEST_H_
+#ifndef SOFTLOOKUP_ATTENTION_ATTEND_ATTEND_REQUEST_H_
+#define SOFTLOOKUP_ATTENTION_ATTEND_ATTEND_REQUEST_H_
 
 #include <string>
 
@@ -63,4 +63,4 @@ absl::StatusOr<AttendRequest> ParseAttendFlags(const AttendFlags& flags);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_ATTENTION_ATTEND_REQUEST_H_
+#endif  // SOFTLOOKUP_ATTENTION_ATTEND_ATTEND_REQUEST_H_

@@ -1,4 +1,4 @@
-#include "attention/attend_request.h"
+#include "attention/attend/attend_request.h"
 
 #include <cstdlib>
 #include <string>

@@ -1,4 +1,4 @@
-#include "attention/attend_run.h"
+#include "attention/attend/attend_run.h"
 
 #include <cstdint>
 #include <limits>
@@ -10,20 +10,20 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "attention/attend_input.h"
+#include "attention/attend/attend_input.h"
+#include "attention/attend/attention_backend.h"
 #include "attention/attention.h"
-#include "attention/attention_backend.h"
-#include "attention/gpu_attention.h"
+#include "attention/cudnn/gpu_attention.h"
 #include "attention/kernels/instruction_set.h"
 #include "attention/kernels/kernel_options.h"
-#include "base/dtype.h"
-#include "base/half.h"
 #include "base/saturating.h"
-#include "base/shape.h"
 #include "base/status.h"
-#include "base/stored_tensor.h"
-#include "base/strided_view.h"
-#include "base/tensor.h"
+#include "base/tensor/dtype.h"
+#include "base/tensor/half.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/stored_tensor.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
 #include "base/thread_pool.h"
 
 namespace softlookup {

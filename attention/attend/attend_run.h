@@ -2,16 +2,16 @@
 //
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(AttendResult result, RunAttend(request, file));
 //   SOFTLOOKUP_RETURN_IF_ERROR(WriteSafetensors(path, result.file));
-#ifndef SOFTLOOKUP_ATTENTION_ATTEND_RUN_H_
-#define SOFTLOOKUP_ATTENTION_ATTEND_RUN_H_
+#ifndef SOFTLOOKUP_ATTENTION_ATTEND_ATTEND_RUN_H_
+#define SOFTLOOKUP_ATTENTION_ATTEND_ATTEND_RUN_H_
 
 #include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "attention/attend_request.h"
+#include "attention/attend/attend_request.h"
 #include "attention/mask.h"
-#include "base/safetensors.h"
+#include "base/safetensors/safetensors.h"
 
 namespace softlookup {
 
@@ -26,7 +26,7 @@ struct AttendResult {
   std::string summary;
 };
 
-// `file` holds the tensors of attention/attend_input.h. The errors of
+// `file` holds the tensors of attention/attend/attend_input.h. The errors of
 // AttendInput::Load and of the backend; InvalidArgument for cudnn with an input
 // of another type than F32, which it rounds, and the precision's own.
 //
@@ -39,4 +39,4 @@ absl::StatusOr<AttendResult> RunAttend(const AttendRequest& request,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_ATTENTION_ATTEND_RUN_H_
+#endif  // SOFTLOOKUP_ATTENTION_ATTEND_ATTEND_RUN_H_

@@ -1,4 +1,4 @@
-#include "attention/attend_run.h"
+#include "attention/attend/attend_run.h"
 
 #include <cmath>
 #include <string>
@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
-#include "base/stored_tensor.h"
-#include "base/tensor.h"
+#include "base/tensor/stored_tensor.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

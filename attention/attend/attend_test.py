@@ -7,8 +7,8 @@ import unittest
 
 import numpy
 
-from attention.attend_testing import AttendTestCase, PROGRAM, small
-from base import safetensors_numpy
+from attention.attend.attend_testing import AttendTestCase, PROGRAM, small
+from base.safetensors import safetensors_numpy
 from base.sanitizers import sanitizer
 
 SANITIZER = sanitizer(PROGRAM)

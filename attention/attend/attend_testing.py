@@ -7,9 +7,9 @@ import unittest
 
 import numpy
 
-from base import safetensors_numpy
+from base.safetensors import safetensors_numpy
 
-PROGRAM = os.path.abspath("attention/attend")
+PROGRAM = os.path.abspath("attention/attend/attend")
 SEED = 20250301
 # In memory where there is such a folder: a run waits for the disk otherwise.
 FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None

@@ -8,8 +8,8 @@ import unittest
 
 import numpy
 
-from attention.attend_testing import AttendTestCase, SEED, attention, small
-from base import safetensors_numpy
+from attention.attend.attend_testing import AttendTestCase, SEED, attention, small
+from base.safetensors import safetensors_numpy
 
 
 def broadcast(random, shape):

@@ -1,4 +1,4 @@
-#include "attention/attention_backend.h"
+#include "attention/attend/attention_backend.h"
 
 #include <string>
 #include <type_traits>

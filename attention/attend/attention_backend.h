@@ -5,8 +5,8 @@
 //   auto outputs = backend->forward(inputs, options, {.pool = &pool});
 //
 // To add one, add an entry to the tables in attention_backend.cc.
-#ifndef SOFTLOOKUP_ATTENTION_ATTENTION_BACKEND_H_
-#define SOFTLOOKUP_ATTENTION_ATTENTION_BACKEND_H_
+#ifndef SOFTLOOKUP_ATTENTION_ATTEND_ATTENTION_BACKEND_H_
+#define SOFTLOOKUP_ATTENTION_ATTEND_ATTENTION_BACKEND_H_
 
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@
 #include "attention/attention.h"
 #include "attention/kernels/kernel_options.h"
 #include "attention/mask.h"
-#include "base/strided_view.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup {
 
@@ -51,4 +51,4 @@ absl::StatusOr<const AttentionBackend<T>*> FindAttentionBackend(
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_ATTENTION_ATTENTION_BACKEND_H_
+#endif  // SOFTLOOKUP_ATTENTION_ATTEND_ATTENTION_BACKEND_H_

@@ -1,4 +1,4 @@
-#include "attention/attention_backend.h"
+#include "attention/attend/attention_backend.h"
 
 #include <cstdint>
 #include <limits>
@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "attention/attention.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

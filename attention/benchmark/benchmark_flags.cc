@@ -1,4 +1,4 @@
-#include "attention/kernels/benchmark_flags.h"
+#include "attention/benchmark/benchmark_flags.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"

@@ -2,8 +2,8 @@
 //
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(const std::vector<int> counts,
 //                               ParseThreadCounts("1,2"));
-#ifndef SOFTLOOKUP_ATTENTION_KERNELS_BENCHMARK_FLAGS_H_
-#define SOFTLOOKUP_ATTENTION_KERNELS_BENCHMARK_FLAGS_H_
+#ifndef SOFTLOOKUP_ATTENTION_BENCHMARK_BENCHMARK_FLAGS_H_
+#define SOFTLOOKUP_ATTENTION_BENCHMARK_BENCHMARK_FLAGS_H_
 
 #include <string>
 #include <vector>
@@ -47,4 +47,4 @@ absl::Status CheckSecondsFlag(double seconds);
 
 }  // namespace softlookup::kernels
 
-#endif  // SOFTLOOKUP_ATTENTION_KERNELS_BENCHMARK_FLAGS_H_
+#endif  // SOFTLOOKUP_ATTENTION_BENCHMARK_BENCHMARK_FLAGS_H_

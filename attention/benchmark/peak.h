@@ -3,8 +3,8 @@
 // it from minute to minute; measure it again before every case.
 //
 //   const double share = operations / seconds / kernels::MeasurePeak(run);
-#ifndef SOFTLOOKUP_ATTENTION_KERNELS_PEAK_H_
-#define SOFTLOOKUP_ATTENTION_KERNELS_PEAK_H_
+#ifndef SOFTLOOKUP_ATTENTION_BENCHMARK_PEAK_H_
+#define SOFTLOOKUP_ATTENTION_BENCHMARK_PEAK_H_
 
 #include "attention/kernels/kernel_options.h"
 
@@ -17,4 +17,4 @@ double MeasurePeak(const KernelOptions& run, double seconds = 0.02);
 
 }  // namespace softlookup::kernels
 
-#endif  // SOFTLOOKUP_ATTENTION_KERNELS_PEAK_H_
+#endif  // SOFTLOOKUP_ATTENTION_BENCHMARK_PEAK_H_

@@ -1,4 +1,4 @@
-#include "attention/kernels/peak.h"
+#include "attention/benchmark/peak.h"
 
 #include <algorithm>
 

@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "attention/cudnn/half_tensor.h"
 #include "base/check.h"
-#include "base/random.h"
-#include "base/shape.h"
+#include "base/random/random.h"
+#include "base/tensor/shape.h"
 
 namespace softlookup::cudnn {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "attention/attention.h"
 #include "attention/mask.h"
-#include "base/dtype.h"
-#include "base/tensor.h"
+#include "base/tensor/dtype.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup::cudnn {
 

@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "attention/cudnn/half_tensor.h"
 #include "attention/cudnn/visibility.h"
-#include "base/shape.h"
 #include "base/status.h"
-#include "base/tensor.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup::cudnn {
 namespace {

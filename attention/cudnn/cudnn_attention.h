@@ -32,8 +32,8 @@
 #include "attention/attention.h"
 #include "attention/cudnn/cudnn_problem.h"
 #include "attention/cudnn/cudnn_tensors.h"
-#include "base/dtype.h"
-#include "base/strided_view.h"
+#include "base/tensor/dtype.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup::cudnn {
 

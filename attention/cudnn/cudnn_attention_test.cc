@@ -14,9 +14,9 @@
 #include "attention/cudnn/check_cases.h"
 #include "attention/cudnn/stand_in_runner.h"
 #include "attention/reference/attention_reference.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "base/status.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup::cudnn {

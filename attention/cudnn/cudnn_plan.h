@@ -29,7 +29,7 @@
 #include "attention/cudnn/cudnn_problem.h"
 #include "attention/cudnn/cudnn_product.h"
 #include "attention/cudnn/cudnn_tensors.h"
-#include "base/dtype.h"
+#include "base/tensor/dtype.h"
 #include "base/thread_pool.h"
 
 namespace softlookup::cudnn {

@@ -24,9 +24,9 @@
 #include "absl/status/statusor.h"
 #include "attention/attention.h"
 #include "attention/mask.h"
-#include "base/dtype.h"
-#include "base/shape.h"
-#include "base/strided_view.h"
+#include "base/tensor/dtype.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup::cudnn {
 

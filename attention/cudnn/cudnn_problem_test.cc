@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "attention/attention.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup::cudnn {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/shape.h"
+#include "base/tensor/shape.h"
 
 namespace softlookup::cudnn {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "attention/cudnn/cudnn_tensors.h"
-#include "base/dtype.h"
+#include "base/tensor/dtype.h"
 
 namespace softlookup::cudnn {
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "base/dtype.h"
-#include "base/shape.h"
+#include "base/tensor/dtype.h"
+#include "base/tensor/shape.h"
 #include "gtest/gtest.h"
 
 namespace softlookup::cudnn {

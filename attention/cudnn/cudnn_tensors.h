@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "attention/cudnn/cudnn_problem.h"
-#include "base/dtype.h"
-#include "base/shape.h"
+#include "base/tensor/dtype.h"
+#include "base/tensor/shape.h"
 
 namespace softlookup::cudnn {
 

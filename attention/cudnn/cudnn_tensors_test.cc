@@ -6,7 +6,7 @@
 
 #include "attention/attention.h"
 #include "attention/reference/attention_reference.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup::cudnn {

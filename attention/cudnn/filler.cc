@@ -7,8 +7,8 @@
 
 #include "attention/cudnn/half_tensor.h"
 #include "base/check.h"
-#include "base/dtype.h"
-#include "base/random.h"
+#include "base/random/random.h"
+#include "base/tensor/dtype.h"
 
 namespace softlookup::cudnn {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "attention/cudnn/cudnn_problem.h"
 #include "attention/cudnn/half_tensor.h"
-#include "base/dtype.h"
+#include "base/tensor/dtype.h"
 #include "gtest/gtest.h"
 
 namespace softlookup::cudnn {

@@ -1,6 +1,6 @@
-// attention/gpu_attention.h with cuDNN; the other half is
-// attention/gpu_attention_absent.cc.
-#include "attention/gpu_attention.h"
+// attention/cudnn/gpu_attention.h with cuDNN; the other half is
+// attention/cudnn/gpu_attention_absent.cc.
+#include "attention/cudnn/gpu_attention.h"
 
 #include <memory>
 #include <utility>

@@ -7,8 +7,8 @@
 // Built with --config=cuda this is attention/cudnn/; otherwise every call says
 // that it is not there. A program that links this starts and works on the CPU
 // anywhere.
-#ifndef SOFTLOOKUP_ATTENTION_GPU_ATTENTION_H_
-#define SOFTLOOKUP_ATTENTION_GPU_ATTENTION_H_
+#ifndef SOFTLOOKUP_ATTENTION_CUDNN_GPU_ATTENTION_H_
+#define SOFTLOOKUP_ATTENTION_CUDNN_GPU_ATTENTION_H_
 
 #include <memory>
 #include <string>
@@ -16,8 +16,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "attention/attention.h"
-#include "base/dtype.h"
-#include "base/strided_view.h"
+#include "base/tensor/dtype.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup {
 
@@ -60,4 +60,4 @@ absl::StatusOr<std::unique_ptr<GpuAttention>> OpenGpuAttention();
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_ATTENTION_GPU_ATTENTION_H_
+#endif  // SOFTLOOKUP_ATTENTION_CUDNN_GPU_ATTENTION_H_

@@ -1,5 +1,5 @@
-// attention/gpu_attention.h in a build without --config=cuda.
-#include "attention/gpu_attention.h"
+// attention/cudnn/gpu_attention.h in a build without --config=cuda.
+#include "attention/cudnn/gpu_attention.h"
 
 namespace softlookup {
 

@@ -50,12 +50,12 @@
 #include "attention/cudnn/pytorch_peer.h"
 #include "attention/cudnn/speed_check.h"
 #include "attention/cudnn/time_budget.h"
-#include "base/dtype.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/program.h"
 #include "base/runfiles.h"
 #include "base/status.h"
+#include "base/tensor/dtype.h"
 #include "base/thread_pool.h"
 
 ABSL_FLAG(std::string, output, "gpu_check.json", "Where results go, JSON.");

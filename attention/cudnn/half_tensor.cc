@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "base/half.h"
+#include "base/tensor/half.h"
 
 namespace softlookup::cudnn {
 namespace {

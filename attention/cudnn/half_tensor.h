@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/dtype.h"
-#include "base/shape.h"
-#include "base/strided_view.h"
-#include "base/tensor.h"
+#include "base/tensor/dtype.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup::cudnn {
 

@@ -37,10 +37,10 @@
 
 #include "absl/status/statusor.h"
 #include "attention/attention.h"
-#include "base/dtype.h"
-#include "base/shape.h"
-#include "base/strided_view.h"
-#include "base/tensor.h"
+#include "base/tensor/dtype.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup::cudnn {
 

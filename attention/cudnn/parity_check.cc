@@ -16,7 +16,7 @@
 #include "attention/kernels/kernel_options.h"
 #include "base/json.h"
 #include "base/status.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup::cudnn {
 namespace {

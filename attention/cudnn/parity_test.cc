@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "attention/cudnn/half_tensor.h"
-#include "base/random.h"
-#include "base/tensor.h"
+#include "base/random/random.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup::cudnn {

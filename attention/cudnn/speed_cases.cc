@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "attention/mask.h"
-#include "base/dtype.h"
+#include "base/tensor/dtype.h"
 
 namespace softlookup::cudnn {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "base/check.h"
-#include "base/quantile.h"
+#include "base/statistics/quantile.h"
 #include "base/status.h"
 #include "base/timing.h"
 

@@ -11,10 +11,10 @@
 #include "attention/cudnn/half_tensor.h"
 #include "attention/cudnn/visibility.h"
 #include "attention/reference/attention_reference.h"
-#include "base/shape.h"
 #include "base/status.h"
-#include "base/strided_view.h"
-#include "base/tensor.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup::cudnn {
 namespace {

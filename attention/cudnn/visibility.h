@@ -11,7 +11,7 @@
 
 #include "attention/attention.h"
 #include "attention/mask.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup::cudnn {
 

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "attention/attention.h"
-#include "attention/random_attention.h"
-#include "base/random.h"
-#include "base/tensor.h"
+#include "attention/testing/random_attention.h"
+#include "base/random/random.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup::cudnn {

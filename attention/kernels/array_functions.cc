@@ -12,7 +12,7 @@
 #include "attention/kernels/kernel_run.h"
 #include "attention/kernels/view_checks.h"
 #include "base/status.h"
-#include "base/strided_view.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup::kernels {
 namespace {

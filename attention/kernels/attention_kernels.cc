@@ -20,7 +20,7 @@
 #include "attention/kernels/view_checks.h"
 #include "base/saturating.h"
 #include "base/status.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup::kernels {
 namespace {

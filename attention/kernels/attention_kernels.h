@@ -40,7 +40,7 @@
 #include "absl/status/statusor.h"
 #include "attention/attention.h"
 #include "attention/kernels/kernel_options.h"
-#include "base/strided_view.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup::kernels {
 

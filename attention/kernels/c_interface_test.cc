@@ -8,9 +8,9 @@
 #include "attention/kernels/attention_kernels.h"
 #include "attention/kernels/kernel_test_util.h"
 #include "attention/mask.h"
-#include "base/random.h"
-#include "base/shape.h"
-#include "base/tensor.h"
+#include "base/random/random.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

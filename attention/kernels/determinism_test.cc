@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/linear_algebra.h"
-#include "attention/random_attention.h"
 #include "attention/reference/attention_reference.h"
+#include "attention/testing/random_attention.h"
 #include "base/hash.h"
-#include "base/random.h"
-#include "base/tensor.h"
+#include "base/random/random.h"
+#include "base/tensor/linear_algebra.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

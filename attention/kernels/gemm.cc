@@ -9,8 +9,8 @@
 #include "attention/kernels/integers.h"
 #include "attention/kernels/kernel_run.h"
 #include "attention/kernels/view_checks.h"
-#include "base/shape.h"
 #include "base/status.h"
+#include "base/tensor/shape.h"
 
 namespace softlookup::kernels {
 namespace {

@@ -12,8 +12,8 @@
 #include "attention/kernels/kernel_test_util.h"
 #include "base/elementary.h"
 #include "base/hash.h"
-#include "base/random.h"
-#include "base/tensor.h"
+#include "base/random/random.h"
+#include "base/tensor/tensor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -17,8 +17,8 @@
 #include "attention/kernels/instruction_set.h"
 #include "attention/kernels/kernel_options.h"
 #include "attention/mask.h"
-#include "base/random.h"
-#include "base/shape.h"
+#include "base/random/random.h"
+#include "base/tensor/shape.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "attention/kernels/instruction_set.h"
-#include "base/shape.h"
+#include "base/tensor/shape.h"
 #include "base/thread_pool.h"
 
 namespace softlookup::kernels {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "attention/kernels/kernel_options.h"
-#include "attention/random_attention.h"
-#include "base/random.h"
-#include "base/shape.h"
-#include "base/tensor.h"
+#include "attention/testing/random_attention.h"
+#include "base/random/random.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup::kernels {
 

@@ -5,8 +5,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "base/shape.h"
-#include "base/strided_view.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup::kernels {
 

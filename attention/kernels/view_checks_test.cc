@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "attention/attention.h"
-#include "base/strided_view.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup::reference {
 

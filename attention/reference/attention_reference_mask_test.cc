@@ -11,11 +11,11 @@
 
 #include "attention/attention.h"
 #include "attention/mask.h"
-#include "attention/random_attention.h"
 #include "attention/reference/attention_reference.h"
-#include "base/random.h"
-#include "base/strided_view.h"
-#include "base/tensor.h"
+#include "attention/testing/random_attention.h"
+#include "base/random/random.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup::reference {

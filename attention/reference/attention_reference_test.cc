@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "attention/attention.h"
 #include "attention/mask.h"
-#include "base/shape.h"
-#include "base/tensor.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup::reference {

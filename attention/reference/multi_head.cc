@@ -1,4 +1,4 @@
-#include "attention/multi_head.h"
+#include "attention/reference/multi_head.h"
 
 #include <algorithm>
 #include <complex>
@@ -6,11 +6,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "attention/matrix_product.h"
 #include "attention/reference/attention_reference.h"
 #include "base/check.h"
-#include "base/shape.h"
 #include "base/status.h"
+#include "base/tensor/matrix_product.h"
+#include "base/tensor/shape.h"
 
 namespace softlookup {
 namespace {

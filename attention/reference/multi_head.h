@@ -9,7 +9,7 @@
 // Head i's projections are column blocks of W_Q, W_K and W_V, and it writes
 // to the output through its block of rows of W_O: the output is the sum of
 // the heads' writes (HeadWrites). With key_heads < heads, groups of query
-// heads share a key/value head (base/shape.h).
+// heads share a key/value head (base/tensor/shape.h).
 //
 //   MultiHeadWeights<double> weights = ...;    // heads = 8
 //   MultiHeadOptions options;
@@ -20,8 +20,8 @@
 //
 // T is float, double or std::complex<double>. No biases, as in the chapter's
 // listing. Source: Vaswani et al. 2017; the chapter, section 4.
-#ifndef SOFTLOOKUP_ATTENTION_MULTI_HEAD_H_
-#define SOFTLOOKUP_ATTENTION_MULTI_HEAD_H_
+#ifndef SOFTLOOKUP_ATTENTION_REFERENCE_MULTI_HEAD_H_
+#define SOFTLOOKUP_ATTENTION_REFERENCE_MULTI_HEAD_H_
 
 #include <cstdint>
 #include <optional>
@@ -30,8 +30,8 @@
 #include "attention/attention.h"
 #include "attention/mask.h"
 #include "base/check.h"
-#include "base/strided_view.h"
-#include "base/tensor.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -125,4 +125,4 @@ Tensor<T> HeadWrites(const ConstView<T>& heads,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_ATTENTION_MULTI_HEAD_H_
+#endif  // SOFTLOOKUP_ATTENTION_REFERENCE_MULTI_HEAD_H_

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/gradient_check.h"
 #include "attention/mask.h"
-#include "attention/multi_head.h"
-#include "base/random.h"
-#include "base/shape.h"
-#include "base/tensor.h"
+#include "attention/reference/multi_head.h"
+#include "attention/testing/gradient_check.h"
+#include "base/random/random.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -1,4 +1,4 @@
-#include "attention/multi_head.h"
+#include "attention/reference/multi_head.h"
 
 #include <cmath>
 #include <string>
@@ -7,10 +7,10 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "attention/matrix_product.h"
 #include "attention/reference/attention_reference.h"
-#include "base/random.h"
-#include "base/shape.h"
+#include "base/random/random.h"
+#include "base/tensor/matrix_product.h"
+#include "base/tensor/shape.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

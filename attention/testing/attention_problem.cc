@@ -1,9 +1,9 @@
-#include "experiments/attention_problem.h"
+#include "attention/testing/attention_problem.h"
 
 #include <algorithm>
 
 #include "absl/types/span.h"
-#include "base/random.h"
+#include "base/random/random.h"
 
 namespace softlookup {
 namespace {

@@ -2,14 +2,14 @@
 //
 //   AttentionProblem<double> problem = DrawProblem(/*seed=*/1, {2, 8, 5, 32});
 //   AttentionInputs<double> inputs = problem.inputs();
-#ifndef SOFTLOOKUP_EXPERIMENTS_ATTENTION_PROBLEM_H_
-#define SOFTLOOKUP_EXPERIMENTS_ATTENTION_PROBLEM_H_
+#ifndef SOFTLOOKUP_ATTENTION_TESTING_ATTENTION_PROBLEM_H_
+#define SOFTLOOKUP_ATTENTION_TESTING_ATTENTION_PROBLEM_H_
 
 #include <cstdint>
 
 #include "attention/attention.h"
-#include "base/shape.h"
-#include "base/tensor.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -36,4 +36,4 @@ AttentionProblem<float> ToFloat(const AttentionProblem<double>& problem);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_ATTENTION_PROBLEM_H_
+#endif  // SOFTLOOKUP_ATTENTION_TESTING_ATTENTION_PROBLEM_H_

@@ -1,4 +1,4 @@
-#include "experiments/attention_problem.h"
+#include "attention/testing/attention_problem.h"
 
 #include "gtest/gtest.h"
 

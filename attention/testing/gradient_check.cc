@@ -1,4 +1,4 @@
-#include "attention/gradient_check.h"
+#include "attention/testing/gradient_check.h"
 
 #include "base/check.h"
 

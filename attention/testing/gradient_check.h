@@ -14,15 +14,15 @@
 //
 // For whole tensors: run the forward pass on ComplexStep(x, d), reduce to a
 // scalar loss, and take Derivative(loss).
-#ifndef SOFTLOOKUP_ATTENTION_GRADIENT_CHECK_H_
-#define SOFTLOOKUP_ATTENTION_GRADIENT_CHECK_H_
+#ifndef SOFTLOOKUP_ATTENTION_TESTING_GRADIENT_CHECK_H_
+#define SOFTLOOKUP_ATTENTION_TESTING_GRADIENT_CHECK_H_
 
 #include <complex>
 #include <functional>
 #include <vector>
 
 #include "absl/types/span.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -67,4 +67,4 @@ std::vector<double> CentralDifferenceGradient(const RealFunction& f,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_ATTENTION_GRADIENT_CHECK_H_
+#endif  // SOFTLOOKUP_ATTENTION_TESTING_GRADIENT_CHECK_H_

@@ -10,8 +10,8 @@
 // broadcast; key lengths and starts, 0 and Tk included; biases with -inf),
 // grouped heads, Dv != D, scale overrides of either sign, nearly uniform and
 // saturated rows, and rows with every key masked.
-#ifndef SOFTLOOKUP_ATTENTION_RANDOM_ATTENTION_H_
-#define SOFTLOOKUP_ATTENTION_RANDOM_ATTENTION_H_
+#ifndef SOFTLOOKUP_ATTENTION_TESTING_RANDOM_ATTENTION_H_
+#define SOFTLOOKUP_ATTENTION_TESTING_RANDOM_ATTENTION_H_
 
 #include <cstdint>
 #include <optional>
@@ -20,8 +20,8 @@
 
 #include "attention/attention.h"
 #include "attention/mask.h"
-#include "base/random.h"
-#include "base/tensor.h"
+#include "base/random/random.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -66,4 +66,4 @@ std::string Describe(const AttentionCase<double>& drawn);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_ATTENTION_RANDOM_ATTENTION_H_
+#endif  // SOFTLOOKUP_ATTENTION_TESTING_RANDOM_ATTENTION_H_

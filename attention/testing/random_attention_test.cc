@@ -1,4 +1,4 @@
-#include "attention/random_attention.h"
+#include "attention/testing/random_attention.h"
 
 #include <limits>
 #include <map>

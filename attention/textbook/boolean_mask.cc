@@ -1,12 +1,12 @@
-#include "experiments/boolean_mask.h"
+#include "attention/textbook/boolean_mask.h"
 
 #include <algorithm>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/shape.h"
-#include "base/strided_view.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup {
 namespace {

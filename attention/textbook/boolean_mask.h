@@ -10,14 +10,14 @@
 // at a time); these are the tensors that the chapter's listing passes around.
 //
 // Source: the chapter, section 2, on causal and padding masks.
-#ifndef SOFTLOOKUP_EXPERIMENTS_BOOLEAN_MASK_H_
-#define SOFTLOOKUP_EXPERIMENTS_BOOLEAN_MASK_H_
+#ifndef SOFTLOOKUP_ATTENTION_TEXTBOOK_BOOLEAN_MASK_H_
+#define SOFTLOOKUP_ATTENTION_TEXTBOOK_BOOLEAN_MASK_H_
 
 #include <cstdint>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -48,4 +48,4 @@ int64_t CountTrue(const BooleanMask& mask);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_BOOLEAN_MASK_H_
+#endif  // SOFTLOOKUP_ATTENTION_TEXTBOOK_BOOLEAN_MASK_H_

@@ -1,8 +1,8 @@
-#include "experiments/boolean_mask.h"
+#include "attention/textbook/boolean_mask.h"
 
 #include <vector>
 
-#include "base/shape.h"
+#include "base/tensor/shape.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

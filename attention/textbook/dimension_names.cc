@@ -1,4 +1,4 @@
-#include "experiments/dimension_names.h"
+#include "attention/textbook/dimension_names.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

@@ -6,8 +6,8 @@
 //
 // Letters are found by size. A size that no letter has, or more than one, and 1
 // stay numbers.
-#ifndef SOFTLOOKUP_EXPERIMENTS_DIMENSION_NAMES_H_
-#define SOFTLOOKUP_EXPERIMENTS_DIMENSION_NAMES_H_
+#ifndef SOFTLOOKUP_ATTENTION_TEXTBOOK_DIMENSION_NAMES_H_
+#define SOFTLOOKUP_ATTENTION_TEXTBOOK_DIMENSION_NAMES_H_
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "base/shape.h"
+#include "base/tensor/shape.h"
 
 namespace softlookup {
 
@@ -35,4 +35,4 @@ class DimensionNames {
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_DIMENSION_NAMES_H_
+#endif  // SOFTLOOKUP_ATTENTION_TEXTBOOK_DIMENSION_NAMES_H_

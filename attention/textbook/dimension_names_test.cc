@@ -1,4 +1,4 @@
-#include "experiments/dimension_names.h"
+#include "attention/textbook/dimension_names.h"
 
 #include "base/json.h"
 #include "gtest/gtest.h"

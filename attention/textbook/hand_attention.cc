@@ -1,4 +1,4 @@
-#include "experiments/hand_attention.h"
+#include "attention/textbook/hand_attention.h"
 
 #include <cmath>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include "absl/types/span.h"
 #include "attention/softmax.h"
 #include "base/check.h"
-#include "base/shape.h"
+#include "base/tensor/shape.h"
 
 namespace softlookup {
 namespace {

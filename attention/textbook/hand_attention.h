@@ -13,12 +13,12 @@
 // T is float or double. All sums run in index order.
 //
 // Source: the chapter, section 2, on masks and numerical safety.
-#ifndef SOFTLOOKUP_EXPERIMENTS_HAND_ATTENTION_H_
-#define SOFTLOOKUP_EXPERIMENTS_HAND_ATTENTION_H_
+#ifndef SOFTLOOKUP_ATTENTION_TEXTBOOK_HAND_ATTENTION_H_
+#define SOFTLOOKUP_ATTENTION_TEXTBOOK_HAND_ATTENTION_H_
 
-#include "base/strided_view.h"
-#include "base/tensor.h"
-#include "experiments/boolean_mask.h"
+#include "attention/textbook/boolean_mask.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -58,4 +58,4 @@ Tensor<T> HandScoreGradient(const Tensor<T>& weights,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_HAND_ATTENTION_H_
+#endif  // SOFTLOOKUP_ATTENTION_TEXTBOOK_HAND_ATTENTION_H_

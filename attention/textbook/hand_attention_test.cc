@@ -1,10 +1,10 @@
-#include "experiments/hand_attention.h"
+#include "attention/textbook/hand_attention.h"
 
 #include <cmath>
 #include <limits>
 
 #include "attention/reference/attention_reference.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -1,7 +1,7 @@
-#include "experiments/padded_batch.h"
+#include "attention/textbook/padded_batch.h"
 
 #include "base/check.h"
-#include "base/strided_view.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup {
 

@@ -7,15 +7,15 @@
 //   Alone(output, batch)                       // [1, H, 3, D]
 //
 // Source: the chapter, section 2, on the padding mask.
-#ifndef SOFTLOOKUP_EXPERIMENTS_PADDED_BATCH_H_
-#define SOFTLOOKUP_EXPERIMENTS_PADDED_BATCH_H_
+#ifndef SOFTLOOKUP_ATTENTION_TEXTBOOK_PADDED_BATCH_H_
+#define SOFTLOOKUP_ATTENTION_TEXTBOOK_PADDED_BATCH_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "attention/mask.h"
-#include "base/tensor.h"
-#include "experiments/boolean_mask.h"
+#include "attention/textbook/boolean_mask.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -57,4 +57,4 @@ Tensor<double> Alone(const Tensor<double>& tensor, const PaddedBatch& batch);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_PADDED_BATCH_H_
+#endif  // SOFTLOOKUP_ATTENTION_TEXTBOOK_PADDED_BATCH_H_

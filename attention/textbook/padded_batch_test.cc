@@ -1,8 +1,8 @@
-#include "experiments/padded_batch.h"
+#include "attention/textbook/padded_batch.h"
 
 #include <vector>
 
-#include "base/shape.h"
+#include "base/tensor/shape.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -1,4 +1,4 @@
-#include "experiments/single_head.h"
+#include "attention/textbook/single_head.h"
 
 #include <complex>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "attention/attention.h"
 #include "attention/reference/attention_reference.h"
 #include "base/check.h"
-#include "base/strided_view.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup {
 namespace {

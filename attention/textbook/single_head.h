@@ -10,15 +10,15 @@
 //   head.weights(2, 0)                        // of query 3 on key 1
 //
 // T is double, or std::complex<double> for complex-step derivatives.
-#ifndef SOFTLOOKUP_EXPERIMENTS_SINGLE_HEAD_H_
-#define SOFTLOOKUP_EXPERIMENTS_SINGLE_HEAD_H_
+#ifndef SOFTLOOKUP_ATTENTION_TEXTBOOK_SINGLE_HEAD_H_
+#define SOFTLOOKUP_ATTENTION_TEXTBOOK_SINGLE_HEAD_H_
 
 #include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "attention/mask.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -58,4 +58,4 @@ absl::StatusOr<HeadGradients> HeadBackward(
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_SINGLE_HEAD_H_
+#endif  // SOFTLOOKUP_ATTENTION_TEXTBOOK_SINGLE_HEAD_H_

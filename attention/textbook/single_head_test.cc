@@ -1,12 +1,12 @@
-#include "experiments/single_head.h"
+#include "attention/textbook/single_head.h"
 
 #include <cmath>
 #include <complex>
 
 #include "absl/status/status.h"
 #include "attention/mask.h"
-#include "base/shape.h"
-#include "base/tensor.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -1,4 +1,4 @@
-#include "experiments/streaming_attention.h"
+#include "attention/textbook/streaming_attention.h"
 
 #include <algorithm>
 #include <cmath>

@@ -17,14 +17,14 @@
 //
 // Source: the chapter, section 2, on the fused call and the half that a causal
 // kernel skips.
-#ifndef SOFTLOOKUP_EXPERIMENTS_STREAMING_ATTENTION_H_
-#define SOFTLOOKUP_EXPERIMENTS_STREAMING_ATTENTION_H_
+#ifndef SOFTLOOKUP_ATTENTION_TEXTBOOK_STREAMING_ATTENTION_H_
+#define SOFTLOOKUP_ATTENTION_TEXTBOOK_STREAMING_ATTENTION_H_
 
 #include <cstdint>
 
 #include "absl/status/statusor.h"
 #include "attention/attention.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -49,4 +49,4 @@ absl::StatusOr<StreamingOutputs<T>> StreamingAttention(
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_STREAMING_ATTENTION_H_
+#endif  // SOFTLOOKUP_ATTENTION_TEXTBOOK_STREAMING_ATTENTION_H_

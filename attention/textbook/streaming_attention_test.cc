@@ -1,11 +1,11 @@
-#include "experiments/streaming_attention.h"
+#include "attention/textbook/streaming_attention.h"
 
 #include <cmath>
 #include <utility>
 #include <vector>
 
 #include "attention/reference/attention_reference.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

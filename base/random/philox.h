@@ -2,12 +2,13 @@
 //
 // Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2,
 // 3", SC 2011. Output depends on counter and key only, so any draw can be
-// made anywhere, in any order, by any thread. Use base/random.h for numbers.
+// made anywhere, in any order, by any thread. Use base/random/random.h for
+// numbers.
 //
 //   std::array<uint32_t, 4> words = Philox4x32({0, 0, 0, 0}, {seed_lo,
 //   seed_hi});
-#ifndef SOFTLOOKUP_BASE_PHILOX_H_
-#define SOFTLOOKUP_BASE_PHILOX_H_
+#ifndef SOFTLOOKUP_BASE_RANDOM_PHILOX_H_
+#define SOFTLOOKUP_BASE_RANDOM_PHILOX_H_
 
 #include <array>
 #include <cstdint>
@@ -23,4 +24,4 @@ std::array<uint32_t, 4> Philox4x32(PhiloxCounter counter, PhiloxKey key);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_BASE_PHILOX_H_
+#endif  // SOFTLOOKUP_BASE_RANDOM_PHILOX_H_

@@ -1,4 +1,4 @@
-#include "base/random.h"
+#include "base/random/random.h"
 
 #include <cmath>
 

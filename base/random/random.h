@@ -8,8 +8,8 @@
 //   RandomStream init(/*seed=*/1, "init");
 //   double x = init.Gaussian();              // mean 0, variance 1
 //   uint32_t token = init.UniformInt(64);    // 0 to 63
-#ifndef SOFTLOOKUP_BASE_RANDOM_H_
-#define SOFTLOOKUP_BASE_RANDOM_H_
+#ifndef SOFTLOOKUP_BASE_RANDOM_RANDOM_H_
+#define SOFTLOOKUP_BASE_RANDOM_RANDOM_H_
 
 #include <array>
 #include <cstddef>
@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "absl/types/span.h"
-#include "base/philox.h"
+#include "base/random/philox.h"
 
 namespace softlookup {
 
@@ -79,4 +79,4 @@ class RandomStream {
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_BASE_RANDOM_H_
+#endif  // SOFTLOOKUP_BASE_RANDOM_RANDOM_H_

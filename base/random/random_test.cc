@@ -1,4 +1,4 @@
-#include "base/random.h"
+#include "base/random/random.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@ namespace {
 // never; they are set where a correct generator would fail once in 10^6.
 constexpr double kSigmas = 4.9;
 
-// --- known values, printed by `bazel run //base:random_test_values` ---
+// --- known values, printed by `bazel run //base/random:random_test_values` ---
 
 TEST(RandomStream, WordsOfNamedStreams) {
   RandomStream init(1, "init");

@@ -1,9 +1,9 @@
-"""An independent implementation of base/random.h's definitions.
+"""An independent implementation of base/random/random.h's definitions.
 
 Prints the expected values of random_test.cc. Python's standard library only:
 integers for the words, 40-digit decimals for the normal variates.
 
-    bazel run //base:random_test_values
+    bazel run //base/random:random_test_values
 """
 
 import decimal

@@ -1,4 +1,4 @@
-#include "base/safetensors.h"
+#include "base/safetensors/safetensors.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/file.h"
-#include "base/safetensors_header.h"
+#include "base/safetensors/safetensors_header.h"
 #include "base/status.h"
 
 namespace softlookup {

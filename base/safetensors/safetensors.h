@@ -1,7 +1,7 @@
 // Files of named tensors in the safetensors format.
 //
 //   8 bytes     the header's length, little-endian
-//   header      JSON: see base/safetensors_header.h
+//   header      JSON: see base/safetensors/safetensors_header.h
 //   data        the tensors' bytes
 //
 //   SafetensorsFile file;
@@ -14,8 +14,8 @@
 //
 // A file is read into memory once and its tensors are views of that; writing
 // copies nothing. Equal files give equal bytes.
-#ifndef SOFTLOOKUP_BASE_SAFETENSORS_H_
-#define SOFTLOOKUP_BASE_SAFETENSORS_H_
+#ifndef SOFTLOOKUP_BASE_SAFETENSORS_SAFETENSORS_H_
+#define SOFTLOOKUP_BASE_SAFETENSORS_SAFETENSORS_H_
 
 #include <map>
 #include <string>
@@ -24,7 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "base/stored_tensor.h"
+#include "base/tensor/stored_tensor.h"
 
 namespace softlookup {
 
@@ -58,4 +58,4 @@ absl::Status WriteSafetensors(const std::string& path,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_BASE_SAFETENSORS_H_
+#endif  // SOFTLOOKUP_BASE_SAFETENSORS_SAFETENSORS_H_

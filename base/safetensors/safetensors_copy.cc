@@ -4,7 +4,7 @@
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
 #include "base/program.h"
-#include "base/safetensors.h"
+#include "base/safetensors/safetensors.h"
 #include "base/status.h"
 
 ABSL_FLAG(std::string, input, "", "File to read.");

@@ -1,8 +1,9 @@
 // Feeds arbitrary bytes to the safetensors reader, for libFuzzer:
 //
-//   bazel build --config=fuzz //base:safetensors_fuzz
-//   bazel-bin/base/safetensors_fuzz -max_total_time=300 /tmp/found
-//       base/safetensors_corpus          # on one line; /tmp/found is a folder
+//   bazel build --config=fuzz //base/safetensors:safetensors_fuzz
+//   bazel-bin/base/safetensors/safetensors_fuzz -max_total_time=300 /tmp/found
+//       base/safetensors/safetensors_corpus     # on one line; /tmp/found is a
+//                                               # folder
 //
 // and, in safetensors_fuzz_test, the files of the corpus. Whatever is accepted
 // must survive being written and read again, and whatever type a tensor has,
@@ -13,8 +14,8 @@
 
 #include "absl/status/statusor.h"
 #include "base/check.h"
-#include "base/safetensors.h"
-#include "base/stored_tensor.h"
+#include "base/safetensors/safetensors.h"
+#include "base/tensor/stored_tensor.h"
 
 namespace softlookup {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "base/file.h"
-#include "base/safetensors.h"
+#include "base/safetensors/safetensors.h"
 #include "gtest/gtest.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -20,7 +20,8 @@ TEST(SafetensorsFuzzTest, Corpus) {
   int accepted = 0;
   int refused = 0;
   for (const std::filesystem::directory_entry& entry :
-       std::filesystem::directory_iterator("base/safetensors_corpus")) {
+       std::filesystem::directory_iterator(
+           "base/safetensors/safetensors_corpus")) {
     const std::string path = entry.path().string();
     SCOPED_TRACE(path);
     const absl::StatusOr<std::string> bytes = ReadFile(path);

@@ -1,4 +1,4 @@
-#include "base/safetensors_header.h"
+#include "base/safetensors/safetensors_header.h"
 
 #include <algorithm>
 #include <limits>
@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "base/stored_tensor.h"
+#include "base/tensor/stored_tensor.h"
 #include "nlohmann/json.hpp"
 
 namespace softlookup {

@@ -8,8 +8,8 @@
 //
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(SafetensorsHeader header,
 //                               ParseSafetensorsHeader(json, path));
-#ifndef SOFTLOOKUP_BASE_SAFETENSORS_HEADER_H_
-#define SOFTLOOKUP_BASE_SAFETENSORS_HEADER_H_
+#ifndef SOFTLOOKUP_BASE_SAFETENSORS_SAFETENSORS_HEADER_H_
+#define SOFTLOOKUP_BASE_SAFETENSORS_SAFETENSORS_HEADER_H_
 
 #include <cstdint>
 #include <map>
@@ -18,8 +18,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "base/dtype.h"
-#include "base/shape.h"
+#include "base/tensor/dtype.h"
+#include "base/tensor/shape.h"
 
 namespace softlookup {
 
@@ -64,4 +64,4 @@ absl::StatusOr<std::string> FormatSafetensorsHeader(
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_BASE_SAFETENSORS_HEADER_H_
+#endif  // SOFTLOOKUP_BASE_SAFETENSORS_SAFETENSORS_HEADER_H_

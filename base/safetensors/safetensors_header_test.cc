@@ -1,4 +1,4 @@
-#include "base/safetensors_header.h"
+#include "base/safetensors/safetensors_header.h"
 
 #include <string>
 

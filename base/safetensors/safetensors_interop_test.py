@@ -7,9 +7,9 @@ import unittest
 
 import numpy
 
-from base import safetensors_numpy
+from base.safetensors import safetensors_numpy
 
-PROGRAM = "base/safetensors_copy"
+PROGRAM = "base/safetensors/safetensors_copy"
 
 
 def copy(tensors, **options):

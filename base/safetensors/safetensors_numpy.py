@@ -1,7 +1,7 @@
 """Reads and writes safetensors files in Python, strictly, for tests.
 
 Written from the format's description alone, with struct, json and numpy, so
-that it shares nothing with base/safetensors.h. numpy has no bfloat16: a BF16
+that it shares nothing with base/safetensors/safetensors.h. numpy has no bfloat16: a BF16
 tensor is read as uint16 bits and written with `bfloat16={"name"}`.
 
     write("in.safetensors", {"query": numpy.zeros((2, 3))})

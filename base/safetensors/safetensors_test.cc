@@ -1,4 +1,4 @@
-#include "base/safetensors.h"
+#include "base/safetensors/safetensors.h"
 
 #include <cstdint>
 #include <string>
@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,11 +1,11 @@
-#include "experiments/estimate.h"
+#include "base/statistics/estimate.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/check.h"
 #include "base/elementary.h"
-#include "base/quantile.h"
+#include "base/statistics/quantile.h"
 
 namespace softlookup {
 namespace {

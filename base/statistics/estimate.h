@@ -6,8 +6,8 @@
 //
 // Sums run in index order. The interval reaches four standard errors to either
 // side, as far as the ledger lets a printed value stray.
-#ifndef SOFTLOOKUP_EXPERIMENTS_ESTIMATE_H_
-#define SOFTLOOKUP_EXPERIMENTS_ESTIMATE_H_
+#ifndef SOFTLOOKUP_BASE_STATISTICS_ESTIMATE_H_
+#define SOFTLOOKUP_BASE_STATISTICS_ESTIMATE_H_
 
 #include <cstdint>
 #include <functional>
@@ -79,4 +79,4 @@ Json HistogramJson(absl::Span<const double> draws, double low, double high,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_ESTIMATE_H_
+#endif  // SOFTLOOKUP_BASE_STATISTICS_ESTIMATE_H_

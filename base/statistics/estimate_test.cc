@@ -1,9 +1,9 @@
-#include "experiments/estimate.h"
+#include "base/statistics/estimate.h"
 
 #include <cmath>
 #include <vector>
 
-#include "base/random.h"
+#include "base/random/random.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -1,4 +1,4 @@
-#include "base/quantile.h"
+#include "base/statistics/quantile.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,8 +1,8 @@
 // Quantiles of draws.
 //
 //   Quantile({30, 10, 20, 40}, 0.25);  // 17.5
-#ifndef SOFTLOOKUP_BASE_QUANTILE_H_
-#define SOFTLOOKUP_BASE_QUANTILE_H_
+#ifndef SOFTLOOKUP_BASE_STATISTICS_QUANTILE_H_
+#define SOFTLOOKUP_BASE_STATISTICS_QUANTILE_H_
 
 #include "absl/types/span.h"
 
@@ -14,4 +14,4 @@ double Quantile(absl::Span<const double> draws, double q);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_BASE_QUANTILE_H_
+#endif  // SOFTLOOKUP_BASE_STATISTICS_QUANTILE_H_

@@ -1,4 +1,4 @@
-#include "experiments/tensor_difference.h"
+#include "base/tensor/deviation.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,12 +2,12 @@
 //
 //   LargestMagnitude(output)
 //   LargestDifference(output, other_output)      // NaN if there is a NaN
-#ifndef SOFTLOOKUP_EXPERIMENTS_TENSOR_DIFFERENCE_H_
-#define SOFTLOOKUP_EXPERIMENTS_TENSOR_DIFFERENCE_H_
+#ifndef SOFTLOOKUP_BASE_TENSOR_DEVIATION_H_
+#define SOFTLOOKUP_BASE_TENSOR_DEVIATION_H_
 
 #include <cstdint>
 
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -30,4 +30,4 @@ int64_t CountNaN(const Tensor<T>& a);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_TENSOR_DIFFERENCE_H_
+#endif  // SOFTLOOKUP_BASE_TENSOR_DEVIATION_H_

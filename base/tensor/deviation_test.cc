@@ -1,8 +1,8 @@
-#include "experiments/tensor_difference.h"
+#include "base/tensor/deviation.h"
 
 #include <cmath>
 
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -1,4 +1,4 @@
-#include "base/dtype.h"
+#include "base/tensor/dtype.h"
 
 #include "absl/strings/str_join.h"
 

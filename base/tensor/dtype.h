@@ -8,15 +8,15 @@
 // (github.com/huggingface/safetensors). Types narrower than 8 bits, the 8-bit
 // floats and complex numbers can be stored and carried along, but nothing here
 // computes with them.
-#ifndef SOFTLOOKUP_BASE_DTYPE_H_
-#define SOFTLOOKUP_BASE_DTYPE_H_
+#ifndef SOFTLOOKUP_BASE_TENSOR_DTYPE_H_
+#define SOFTLOOKUP_BASE_TENSOR_DTYPE_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "base/shape.h"
+#include "base/tensor/shape.h"
 
 namespace softlookup {
 
@@ -64,4 +64,4 @@ std::optional<int64_t> TensorBytes(Dtype dtype, const Shape& shape);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_BASE_DTYPE_H_
+#endif  // SOFTLOOKUP_BASE_TENSOR_DTYPE_H_

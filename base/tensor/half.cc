@@ -1,4 +1,4 @@
-#include "base/half.h"
+#include "base/tensor/half.h"
 
 #include <bit>
 

@@ -14,8 +14,8 @@
 //
 // Integer arithmetic on bits but for binary16 subnormals, so that the results
 // are the same on every processor.
-#ifndef SOFTLOOKUP_BASE_HALF_H_
-#define SOFTLOOKUP_BASE_HALF_H_
+#ifndef SOFTLOOKUP_BASE_TENSOR_HALF_H_
+#define SOFTLOOKUP_BASE_TENSOR_HALF_H_
 
 #include <cstdint>
 
@@ -29,4 +29,4 @@ uint16_t BFloat16FromFloat(float value);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_BASE_HALF_H_
+#endif  // SOFTLOOKUP_BASE_TENSOR_HALF_H_

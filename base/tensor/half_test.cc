@@ -1,4 +1,4 @@
-#include "base/half.h"
+#include "base/tensor/half.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "base/philox.h"
+#include "base/random/philox.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

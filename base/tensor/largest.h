@@ -5,8 +5,8 @@
 //   results["deviation"] = deviation.value();
 //
 // std::max would pass over a NaN, and a broken computation with it.
-#ifndef SOFTLOOKUP_EXPERIMENTS_LARGEST_H_
-#define SOFTLOOKUP_EXPERIMENTS_LARGEST_H_
+#ifndef SOFTLOOKUP_BASE_TENSOR_LARGEST_H_
+#define SOFTLOOKUP_BASE_TENSOR_LARGEST_H_
 
 #include <limits>
 
@@ -33,4 +33,4 @@ class Largest {
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_LARGEST_H_
+#endif  // SOFTLOOKUP_BASE_TENSOR_LARGEST_H_

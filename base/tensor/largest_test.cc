@@ -1,4 +1,4 @@
-#include "experiments/largest.h"
+#include "base/tensor/largest.h"
 
 #include <cmath>
 

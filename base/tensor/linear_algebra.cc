@@ -1,4 +1,4 @@
-#include "attention/linear_algebra.h"
+#include "base/tensor/linear_algebra.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +8,8 @@
 #include "Eigen/Eigenvalues"
 #include "Eigen/SVD"
 #include "absl/strings/str_cat.h"
-#include "base/shape.h"
 #include "base/status.h"
+#include "base/tensor/shape.h"
 
 // Both algorithms work by rotations, reflections and matrix-vector products
 // in a fixed order. Neither runs Eigen's blocked matrix product, which cuts

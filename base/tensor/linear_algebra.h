@@ -6,8 +6,8 @@
 //
 // The algorithms are Eigen's; they are behind this header, and in one source
 // file, because they take long to compile.
-#ifndef SOFTLOOKUP_ATTENTION_LINEAR_ALGEBRA_H_
-#define SOFTLOOKUP_ATTENTION_LINEAR_ALGEBRA_H_
+#ifndef SOFTLOOKUP_BASE_TENSOR_LINEAR_ALGEBRA_H_
+#define SOFTLOOKUP_BASE_TENSOR_LINEAR_ALGEBRA_H_
 
 #include <complex>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "base/strided_view.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup {
 
@@ -43,4 +43,4 @@ int64_t NumericalRank(absl::Span<const double> singular_values,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_ATTENTION_LINEAR_ALGEBRA_H_
+#endif  // SOFTLOOKUP_BASE_TENSOR_LINEAR_ALGEBRA_H_

@@ -1,12 +1,12 @@
-#include "attention/linear_algebra.h"
+#include "base/tensor/linear_algebra.h"
 
 #include <cmath>
 #include <limits>
 #include <string>
 
 #include "absl/status/status.h"
-#include "base/random.h"
-#include "base/tensor.h"
+#include "base/random/random.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

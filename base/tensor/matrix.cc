@@ -1,8 +1,8 @@
-#include "experiments/matrix.h"
+#include "base/tensor/matrix.h"
 
 #include "absl/types/span.h"
-#include "attention/matrix_product.h"
-#include "base/shape.h"
+#include "base/tensor/matrix_product.h"
+#include "base/tensor/shape.h"
 
 namespace softlookup {
 namespace {

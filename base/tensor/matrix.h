@@ -6,15 +6,15 @@
 //   results["queries"] = NestedLists(q);
 //
 // Sums run in index order, so that the bits are the same everywhere.
-#ifndef SOFTLOOKUP_EXPERIMENTS_MATRIX_H_
-#define SOFTLOOKUP_EXPERIMENTS_MATRIX_H_
+#ifndef SOFTLOOKUP_BASE_TENSOR_MATRIX_H_
+#define SOFTLOOKUP_BASE_TENSOR_MATRIX_H_
 
 #include <cstdint>
 
 #include "base/json.h"
-#include "base/random.h"
-#include "base/tensor.h"
-#include "experiments/tensor_difference.h"
+#include "base/random/random.h"
+#include "base/tensor/deviation.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -23,7 +23,7 @@ namespace softlookup {
 Tensor<double> GaussianMatrix(RandomStream& stream, int64_t rows,
                               int64_t columns, double standard_deviation);
 
-// A B, [m, n] from [m, k] and [k, n]: attention/matrix_product.h for whole
+// A B, [m, n] from [m, k] and [k, n]: base/tensor/matrix_product.h for whole
 // tensors.
 Tensor<double> MatrixProduct(const Tensor<double>& a, const Tensor<double>& b);
 
@@ -35,4 +35,4 @@ Json NestedLists(const Tensor<double>& tensor);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_MATRIX_H_
+#endif  // SOFTLOOKUP_BASE_TENSOR_MATRIX_H_

@@ -1,4 +1,4 @@
-#include "attention/matrix_product.h"
+#include "base/tensor/matrix_product.h"
 
 #include <complex>
 #include <cstdint>

@@ -7,11 +7,11 @@
 // Element (i, j) is ((a_i0 b_0j + a_i1 b_1j) + a_i2 b_2j) + ... whatever the
 // sizes, the strides and the processor, so a row of a product has the bits
 // that a product of that row alone has.
-#ifndef SOFTLOOKUP_ATTENTION_MATRIX_PRODUCT_H_
-#define SOFTLOOKUP_ATTENTION_MATRIX_PRODUCT_H_
+#ifndef SOFTLOOKUP_BASE_TENSOR_MATRIX_PRODUCT_H_
+#define SOFTLOOKUP_BASE_TENSOR_MATRIX_PRODUCT_H_
 
-#include "base/strided_view.h"
-#include "base/tensor.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -23,4 +23,4 @@ Tensor<T> MatrixProduct(const StridedView<const T>& a,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_ATTENTION_MATRIX_PRODUCT_H_
+#endif  // SOFTLOOKUP_BASE_TENSOR_MATRIX_PRODUCT_H_

@@ -1,12 +1,12 @@
-#include "attention/matrix_product.h"
+#include "base/tensor/matrix_product.h"
 
 #include <cmath>
 #include <complex>
 #include <vector>
 
 #include "absl/types/span.h"
-#include "base/random.h"
-#include "base/shape.h"
+#include "base/random/random.h"
+#include "base/tensor/shape.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

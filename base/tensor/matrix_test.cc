@@ -1,12 +1,12 @@
-#include "experiments/matrix.h"
+#include "base/tensor/matrix.h"
 
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "base/random.h"
-#include "base/shape.h"
-#include "base/tensor.h"
+#include "base/random/random.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

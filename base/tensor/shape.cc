@@ -1,4 +1,4 @@
-#include "base/shape.h"
+#include "base/tensor/shape.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

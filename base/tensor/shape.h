@@ -9,8 +9,8 @@
 //
 //   Shape shape = {2, 8, 5, 32};            // [B, H, T, D]
 //   ShapeString(shape)                      // "[2, 8, 5, 32]"
-#ifndef SOFTLOOKUP_BASE_SHAPE_H_
-#define SOFTLOOKUP_BASE_SHAPE_H_
+#ifndef SOFTLOOKUP_BASE_TENSOR_SHAPE_H_
+#define SOFTLOOKUP_BASE_TENSOR_SHAPE_H_
 
 #include <cstdint>
 #include <optional>
@@ -33,4 +33,4 @@ Shape ContiguousStrides(const Shape& shape);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_BASE_SHAPE_H_
+#endif  // SOFTLOOKUP_BASE_TENSOR_SHAPE_H_

@@ -1,4 +1,4 @@
-#include "base/shape.h"
+#include "base/tensor/shape.h"
 
 #include <cstdint>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "base/stored_tensor.h"
+#include "base/tensor/stored_tensor.h"
 
 #include <bit>
 #include <cmath>
@@ -10,8 +10,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/half.h"
 #include "base/status.h"
+#include "base/tensor/half.h"
 
 namespace softlookup {
 namespace {

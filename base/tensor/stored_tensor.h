@@ -8,17 +8,17 @@
 // A StoredTensor shares its bytes, which never change, with whatever holds
 // them (a file that was read, a tensor that was moved in): copying it is
 // cheap, and it may outlive them.
-#ifndef SOFTLOOKUP_BASE_STORED_TENSOR_H_
-#define SOFTLOOKUP_BASE_STORED_TENSOR_H_
+#ifndef SOFTLOOKUP_BASE_TENSOR_STORED_TENSOR_H_
+#define SOFTLOOKUP_BASE_TENSOR_STORED_TENSOR_H_
 
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "base/dtype.h"
-#include "base/shape.h"
-#include "base/tensor.h"
+#include "base/tensor/dtype.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -59,4 +59,4 @@ std::string QuotedName(absl::string_view name);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_BASE_STORED_TENSOR_H_
+#endif  // SOFTLOOKUP_BASE_TENSOR_STORED_TENSOR_H_

@@ -1,4 +1,4 @@
-#include "base/stored_tensor.h"
+#include "base/tensor/stored_tensor.h"
 
 #include <cmath>
 #include <cstdint>

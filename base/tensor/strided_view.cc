@@ -1,4 +1,4 @@
-#include "base/strided_view.h"
+#include "base/tensor/strided_view.h"
 
 #include <optional>
 

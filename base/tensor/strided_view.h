@@ -9,8 +9,8 @@
 //
 // A view does not own its elements and is cheap to copy. Strides are in
 // elements; a dimension of size 1 that is broadcast has stride 0.
-#ifndef SOFTLOOKUP_BASE_STRIDED_VIEW_H_
-#define SOFTLOOKUP_BASE_STRIDED_VIEW_H_
+#ifndef SOFTLOOKUP_BASE_TENSOR_STRIDED_VIEW_H_
+#define SOFTLOOKUP_BASE_TENSOR_STRIDED_VIEW_H_
 
 #include <cstdint>
 #include <type_traits>
@@ -18,8 +18,8 @@
 
 #include "absl/status/statusor.h"
 #include "base/check.h"
-#include "base/shape.h"
 #include "base/status.h"
+#include "base/tensor/shape.h"
 
 namespace softlookup {
 
@@ -155,4 +155,4 @@ void ForEachElement(const Function& function, const StridedView<First>& first,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_BASE_STRIDED_VIEW_H_
+#endif  // SOFTLOOKUP_BASE_TENSOR_STRIDED_VIEW_H_

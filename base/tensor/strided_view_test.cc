@@ -1,4 +1,4 @@
-#include "base/strided_view.h"
+#include "base/tensor/strided_view.h"
 
 #include <cstdint>
 #include <numeric>
@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/random.h"
-#include "base/shape.h"
+#include "base/random/random.h"
+#include "base/tensor/shape.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -6,8 +6,8 @@
 //
 // Masks are Tensor<uint8_t> (1 = may attend), not bool, so that elements have
 // addresses.
-#ifndef SOFTLOOKUP_BASE_TENSOR_H_
-#define SOFTLOOKUP_BASE_TENSOR_H_
+#ifndef SOFTLOOKUP_BASE_TENSOR_TENSOR_H_
+#define SOFTLOOKUP_BASE_TENSOR_TENSOR_H_
 
 #include <cstdint>
 #include <type_traits>
@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/shape.h"
-#include "base/strided_view.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup {
 
@@ -88,4 +88,4 @@ Tensor<std::remove_const_t<T>> Copy(const StridedView<T>& view) {
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_BASE_TENSOR_H_
+#endif  // SOFTLOOKUP_BASE_TENSOR_TENSOR_H_

@@ -1,11 +1,11 @@
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 #include <cstdint>
 #include <limits>
 #include <vector>
 
-#include "base/shape.h"
-#include "base/strided_view.h"
+#include "base/tensor/shape.h"
+#include "base/tensor/strided_view.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

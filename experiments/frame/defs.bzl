@@ -77,12 +77,12 @@ _experiment_verified = rule(
         "_judge": attr.label(
             allow_single_file = True,
             cfg = "target",
-            default = "//experiments:judge",
+            default = "//ledger:judge",
         ),
     },
 )
 
-def experiment(name, deps, srcs = None, inputs = [], size = "small", visibility = ["//analysis:__pkg__", "//testdata:__pkg__"], tags = []):
+def experiment(name, deps, srcs = None, inputs = [], size = "small", visibility = ["//experiments:__subpackages__"], tags = []):
     """An experiment: one program for one question.
 
     Args:
@@ -101,12 +101,17 @@ def experiment(name, deps, srcs = None, inputs = [], size = "small", visibility 
                      exists only when every verdict is as it stands
       NAME_test      the judgement as a test
     """
+    if "manual" in tags:
+        fail("an experiment that is tagged manual is checked by nobody")
     native.cc_binary(
         name = name,
         srcs = srcs or [name + ".cc"],
         data = ["//testdata:claims.json"] + inputs,
-        visibility = ["//testdata:__subpackages__"],
-        deps = deps + ["//experiments:experiment"],
+        visibility = [
+            "//experiments:__subpackages__",
+            "//testdata:__subpackages__",
+        ],
+        deps = deps + ["//experiments/frame:experiment"],
     )
     _experiment_results(
         name = name + "_results",
@@ -125,16 +130,35 @@ def experiment(name, deps, srcs = None, inputs = [], size = "small", visibility 
     native.sh_test(
         name = name + "_test",
         size = size,
-        srcs = ["//experiments:judge_test.sh"],
+        srcs = ["//ledger:judge_test.sh"],
         args = [
-            "$(rootpath //experiments:judge)",
+            "$(rootpath //ledger:judge)",
             "$(rootpath //testdata:claims.json)",
             "$(rootpath :%s_results)" % name,
         ],
         data = [
             ":" + name + "_results",
-            "//experiments:judge",
+            "//ledger:judge",
             "//testdata:claims.json",
         ],
         tags = tags,
+    )
+
+def experiment_labels(name):
+    """//experiments:NAME and what belongs to it, for who runs an experiment.
+
+    Args:
+      name: an experiment, in the folder of its name.
+    """
+    for suffix in ["", "_results", "_verified"]:
+        native.alias(
+            name = name + suffix,
+            actual = "//experiments/{}:{}".format(name, name + suffix),
+            visibility = ["//visibility:public"],
+        )
+
+    # An alias of a test would not be run by its name.
+    native.test_suite(
+        name = name + "_test",
+        tests = ["//experiments/{}:{}_test".format(name, name)],
     )

@@ -1,4 +1,4 @@
-#include "experiments/experiment.h"
+#include "experiments/frame/experiment.h"
 
 #include <chrono>
 #include <cstdio>
@@ -11,10 +11,10 @@
 #include "base/program.h"
 #include "base/runfiles.h"
 #include "base/status.h"
-#include "experiments/claims.h"
-#include "experiments/judgement.h"
-#include "experiments/knobs.h"
-#include "experiments/results_file.h"
+#include "experiments/frame/experiment_parameters.h"
+#include "ledger/claims.h"
+#include "ledger/judgement.h"
+#include "ledger/results_file.h"
 
 ABSL_FLAG(std::string, output, "softlookup_out",
           "Directory for the results file, relative to where you are.");

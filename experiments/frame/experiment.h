@@ -22,8 +22,8 @@
 //
 // Flags of the frame: --output=DIR (default: softlookup_out/ under the
 // caller's directory), --judge (default true).
-#ifndef SOFTLOOKUP_EXPERIMENTS_EXPERIMENT_H_
-#define SOFTLOOKUP_EXPERIMENTS_EXPERIMENT_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_FRAME_EXPERIMENT_H_
+#define SOFTLOOKUP_EXPERIMENTS_FRAME_EXPERIMENT_H_
 
 #include <functional>
 #include <string>
@@ -66,4 +66,4 @@ int ExperimentMain(int argc, char** argv, const Experiment& experiment);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_EXPERIMENT_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_FRAME_EXPERIMENT_H_

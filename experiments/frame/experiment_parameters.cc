@@ -1,4 +1,4 @@
-#include "experiments/knobs.h"
+#include "experiments/frame/experiment_parameters.h"
 
 #include <filesystem>
 #include <map>

@@ -3,8 +3,8 @@
 // They are found by reflection, so that a knob cannot be forgotten in the
 // results, and a run at other than the published values cannot be judged by
 // mistake.
-#ifndef SOFTLOOKUP_EXPERIMENTS_KNOBS_H_
-#define SOFTLOOKUP_EXPERIMENTS_KNOBS_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_FRAME_EXPERIMENT_PARAMETERS_H_
+#define SOFTLOOKUP_EXPERIMENTS_FRAME_EXPERIMENT_PARAMETERS_H_
 
 #include <cstdint>
 #include <string>
@@ -32,4 +32,4 @@ absl::Status CheckKnob(const std::string& flag, double value, double low,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_KNOBS_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_FRAME_EXPERIMENT_PARAMETERS_H_

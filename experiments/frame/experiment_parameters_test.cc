@@ -1,4 +1,4 @@
-#include "experiments/knobs.h"
+#include "experiments/frame/experiment_parameters.h"
 
 #include <cmath>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
 
-// Knobs by reflection: those of this file, "knobs_test".
+// Knobs by reflection: those of this file, "experiment_parameters_test".
 ABSL_FLAG(int64_t, zeta, 16, "An integer.");
 ABSL_FLAG(int32_t, eta, -3, "A short integer.");
 ABSL_FLAG(uint64_t, theta, 18446744073709551615u, "The largest integer.");
@@ -25,7 +25,7 @@ ABSL_FLAG(std::vector<std::string>, delta, (std::vector<std::string>{"a", "b"}),
 namespace softlookup {
 namespace {
 
-constexpr char kHere[] = "knobs_test";
+constexpr char kHere[] = "experiment_parameters_test";
 
 TEST(KnobValues, AllFlagsOfTheFileByNameAndWithTheirTypes) {
   const Json values = KnobValues(kHere);
@@ -38,8 +38,8 @@ TEST(KnobValues, AllFlagsOfTheFileByNameAndWithTheirTypes) {
 }
 
 TEST(KnobValues, NoneOfAnotherFile) {
-  EXPECT_EQ(KnobValues("knobs"), Json::object());
-  EXPECT_EQ(KnobValues("knobs_test.cc"), Json::object());
+  EXPECT_EQ(KnobValues("experiment_parameters"), Json::object());
+  EXPECT_EQ(KnobValues("experiment_parameters_test.cc"), Json::object());
   EXPECT_EQ(KnobValues(""), Json::object());
   // Abseil's and GoogleTest's own flags are no knobs.
   EXPECT_FALSE(KnobValues(kHere).contains("help"));
@@ -59,7 +59,7 @@ TEST(ChangedKnobs, NamesWhatDiffersByName) {
       ChangedKnobs(kHere),
       (std::vector<std::string>{"--alpha=0.25", "--beta=false", "--zeta=8"}));
   EXPECT_EQ(KnobValues(kHere)["zeta"], 8);
-  EXPECT_TRUE(ChangedKnobs("knobs").empty());
+  EXPECT_TRUE(ChangedKnobs("experiment_parameters").empty());
 }
 
 TEST(ChangedKnobs, SeesTheSmallestChange) {

@@ -7,11 +7,11 @@
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "base/status.h"
-#include "experiments/experiment.h"
-#include "experiments/knobs.h"
-#include "experiments/table.h"
+#include "base/table.h"
+#include "experiments/frame/experiment.h"
+#include "experiments/frame/experiment_parameters.h"
 
 ABSL_FLAG(double, value, 0.25, "The value to double.");
 ABSL_FLAG(int64_t, draws, 3, "Numbers to draw.");

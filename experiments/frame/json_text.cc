@@ -1,8 +1,8 @@
-#include "experiments/json_text.h"
+#include "experiments/frame/json_text.h"
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "experiments/table.h"
+#include "base/table.h"
 
 namespace softlookup {
 

@@ -2,8 +2,8 @@
 //
 //   NumberText(results["weight"])             // "0.503"
 //   TupleText(results["output"])              // "(1.759, 2.007)"
-#ifndef SOFTLOOKUP_EXPERIMENTS_JSON_TEXT_H_
-#define SOFTLOOKUP_EXPERIMENTS_JSON_TEXT_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_FRAME_JSON_TEXT_H_
+#define SOFTLOOKUP_EXPERIMENTS_FRAME_JSON_TEXT_H_
 
 #include <string>
 
@@ -20,4 +20,4 @@ std::string TupleText(const Json& numbers, int decimals = 3);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_JSON_TEXT_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_FRAME_JSON_TEXT_H_

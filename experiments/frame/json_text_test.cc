@@ -1,4 +1,4 @@
-#include "experiments/json_text.h"
+#include "experiments/frame/json_text.h"
 
 #include "gtest/gtest.h"
 

@@ -1,4 +1,4 @@
-#include "experiments/listings_reference.h"
+#include "experiments/frame/listings_reference.h"
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -7,7 +7,7 @@ namespace softlookup {
 namespace {
 
 constexpr char kReference[] =
-#include "experiments/listings_pytorch.inc"
+#include "experiments/frame/listings_pytorch.inc"
     ;
 
 }  // namespace

@@ -4,8 +4,8 @@
 // "provenance" says which version. These are values from outside: the chapter
 // says how PyTorch behaves, and only PyTorch can confirm that. No published
 // value is among them.
-#ifndef SOFTLOOKUP_EXPERIMENTS_LISTINGS_REFERENCE_H_
-#define SOFTLOOKUP_EXPERIMENTS_LISTINGS_REFERENCE_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_FRAME_LISTINGS_REFERENCE_H_
+#define SOFTLOOKUP_EXPERIMENTS_FRAME_LISTINGS_REFERENCE_H_
 
 #include <string>
 
@@ -20,4 +20,4 @@ absl::StatusOr<Json> ListingReference(const std::string& listing);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_LISTINGS_REFERENCE_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_FRAME_LISTINGS_REFERENCE_H_

@@ -1,4 +1,4 @@
-#include "experiments/listings_reference.h"
+#include "experiments/frame/listings_reference.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "experiments/matrix_knob.h"
+#include "experiments/frame/matrix_parameter.h"
 
 #include <utility>
 #include <vector>

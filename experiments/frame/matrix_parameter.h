@@ -3,14 +3,14 @@
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(
 //       const Tensor<double> queries,
 //       ParseMatrixKnob("queries", absl::GetFlag(FLAGS_queries), 3, 2, 10));
-#ifndef SOFTLOOKUP_EXPERIMENTS_MATRIX_KNOB_H_
-#define SOFTLOOKUP_EXPERIMENTS_MATRIX_KNOB_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_FRAME_MATRIX_PARAMETER_H_
+#define SOFTLOOKUP_EXPERIMENTS_FRAME_MATRIX_PARAMETER_H_
 
 #include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -25,4 +25,4 @@ absl::StatusOr<Tensor<double>> ParseMatrixKnob(const std::string& flag,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_MATRIX_KNOB_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_FRAME_MATRIX_PARAMETER_H_

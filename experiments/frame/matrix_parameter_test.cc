@@ -1,10 +1,10 @@
-#include "experiments/matrix_knob.h"
+#include "experiments/frame/matrix_parameter.h"
 
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "base/shape.h"
+#include "base/tensor/shape.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,4 +1,4 @@
-#include "experiments/published_inputs.h"
+#include "experiments/frame/published_inputs.h"
 
 #include <utility>
 

@@ -3,12 +3,12 @@
 //
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(
 //       const std::vector<std::string> paths,
-//       PublishedInputs({"experiments/induction_seed_1.json"}));
+//       PublishedInputs({"experiments/induction_sweep/induction_seed_1.json"}));
 //
 // A person who runs the program finds them among its runfiles; the build, which
 // has none, names them by --inputs.
-#ifndef SOFTLOOKUP_EXPERIMENTS_PUBLISHED_INPUTS_H_
-#define SOFTLOOKUP_EXPERIMENTS_PUBLISHED_INPUTS_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_FRAME_PUBLISHED_INPUTS_H_
+#define SOFTLOOKUP_EXPERIMENTS_FRAME_PUBLISHED_INPUTS_H_
 
 #include <string>
 #include <vector>
@@ -24,4 +24,4 @@ absl::StatusOr<std::vector<std::string>> PublishedInputs(
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_PUBLISHED_INPUTS_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_FRAME_PUBLISHED_INPUTS_H_

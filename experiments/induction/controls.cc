@@ -1,16 +1,16 @@
-#include "experiments/induction_controls.h"
+#include "experiments/induction/controls.h"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
-#include "base/random.h"
+#include "base/random/random.h"
+#include "base/statistics/estimate.h"
 #include "base/status.h"
-#include "experiments/estimate.h"
-#include "experiments/phase_change.h"
-#include "experiments/repeated_sequences.h"
-#include "experiments/sequence_evaluation.h"
-#include "experiments/trained_heads.h"
+#include "experiments/induction/phase_change.h"
+#include "interpretability/repeated_sequences.h"
+#include "interpretability/sequence_evaluation.h"
+#include "interpretability/trained_heads.h"
 #include "model/engine.h"
 
 namespace softlookup {

@@ -13,8 +13,8 @@
 #include "absl/types/span.h"
 #include "attention/kernels/kernel_options.h"
 #include "base/json.h"
-#include "experiments/repeat_training.h"
-#include "experiments/repeated_sequences.h"
+#include "experiments/induction/repeat_training.h"
+#include "interpretability/repeated_sequences.h"
 #include "model/transformer.h"
 
 namespace softlookup {

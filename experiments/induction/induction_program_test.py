@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-PROGRAM = "experiments/induction"
+PROGRAM = "experiments/induction/induction"
 # A run of a second or so, of everything.
 SMALL = [
     "--steps=60", "--curve_interval=20", "--curve_sequences=8",

@@ -1,9 +1,9 @@
-#include "experiments/phase_change.h"
+#include "experiments/induction/phase_change.h"
 
 #include <algorithm>
 
 #include "base/check.h"
-#include "experiments/estimate.h"
+#include "base/statistics/estimate.h"
 
 namespace softlookup {
 namespace {

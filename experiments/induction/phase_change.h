@@ -11,8 +11,8 @@
 // curve to a later one, up to the end of the window, sequence by sequence. It
 // counts if it is more than four standard errors over the sequences; without
 // such a rise there is none.
-#ifndef SOFTLOOKUP_EXPERIMENTS_PHASE_CHANGE_H_
-#define SOFTLOOKUP_EXPERIMENTS_PHASE_CHANGE_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_INDUCTION_PHASE_CHANGE_H_
+#define SOFTLOOKUP_EXPERIMENTS_INDUCTION_PHASE_CHANGE_H_
 
 #include <cstdint>
 #include <functional>
@@ -20,8 +20,8 @@
 
 #include "absl/types/span.h"
 #include "base/json.h"
-#include "experiments/head_interventions.h"
-#include "experiments/repeat_training.h"
+#include "experiments/induction/repeat_training.h"
+#include "interpretability/head_interventions.h"
 
 namespace softlookup {
 
@@ -45,4 +45,4 @@ Json MeasurePhaseChange(const std::vector<CurvePoint>& curve,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_PHASE_CHANGE_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_INDUCTION_PHASE_CHANGE_H_

@@ -1,4 +1,4 @@
-#include "experiments/phase_change.h"
+#include "experiments/induction/phase_change.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "experiments/induction_print.h"
+#include "experiments/induction/print.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/json.h"
-#include "experiments/table.h"
+#include "base/table.h"
 
 namespace softlookup {
 namespace {

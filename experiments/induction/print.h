@@ -2,7 +2,7 @@
 #ifndef SOFTLOOKUP_EXPERIMENTS_INDUCTION_PRINT_H_
 #define SOFTLOOKUP_EXPERIMENTS_INDUCTION_PRINT_H_
 
-#include "experiments/experiment.h"
+#include "experiments/frame/experiment.h"
 
 namespace softlookup {
 

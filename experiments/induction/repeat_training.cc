@@ -1,4 +1,4 @@
-#include "experiments/repeat_training.h"
+#include "experiments/induction/repeat_training.h"
 
 #include <set>
 #include <utility>
@@ -7,13 +7,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
 #include "base/interrupt.h"
-#include "base/random.h"
+#include "base/progress.h"
+#include "base/random/random.h"
+#include "base/statistics/estimate.h"
 #include "base/status.h"
 #include "base/timing.h"
-#include "experiments/estimate.h"
-#include "experiments/progress.h"
-#include "experiments/sequence_evaluation.h"
-#include "experiments/trained_heads.h"
+#include "interpretability/sequence_evaluation.h"
+#include "interpretability/trained_heads.h"
 #include "model/ablation.h"
 #include "model/checkpoint.h"
 #include "model/hooks.h"

@@ -8,8 +8,8 @@
 //
 // A run that was stopped and resumed, however often, ends with the same bits
 // in weights and curve as one that was not.
-#ifndef SOFTLOOKUP_EXPERIMENTS_REPEAT_TRAINING_H_
-#define SOFTLOOKUP_EXPERIMENTS_REPEAT_TRAINING_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_INDUCTION_REPEAT_TRAINING_H_
+#define SOFTLOOKUP_EXPERIMENTS_INDUCTION_REPEAT_TRAINING_H_
 
 #include <cstdint>
 #include <string>
@@ -19,7 +19,7 @@
 #include "absl/status/statusor.h"
 #include "attention/kernels/kernel_options.h"
 #include "base/json.h"
-#include "experiments/repeated_sequences.h"
+#include "interpretability/repeated_sequences.h"
 #include "model/adamw.h"
 #include "model/config.h"
 #include "model/schedule.h"
@@ -90,4 +90,4 @@ Json CurveJson(const std::vector<CurvePoint>& curve);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_REPEAT_TRAINING_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_INDUCTION_REPEAT_TRAINING_H_

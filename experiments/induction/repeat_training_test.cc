@@ -1,4 +1,4 @@
-#include "experiments/repeat_training.h"
+#include "experiments/induction/repeat_training.h"
 
 #include <pthread.h>
 

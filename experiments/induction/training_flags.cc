@@ -1,4 +1,4 @@
-#include "experiments/training_flags.h"
+#include "experiments/induction/training_flags.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -13,8 +13,8 @@
 #include "attention/kernels/instruction_set.h"
 #include "base/file.h"
 #include "base/status.h"
-#include "experiments/experiment.h"
-#include "experiments/knobs.h"
+#include "experiments/frame/experiment.h"
+#include "experiments/frame/experiment_parameters.h"
 
 ABSL_FLAG(int64_t, threads, 0,
           "Threads; 0: one for each processor. The result is the same for any "

@@ -7,8 +7,8 @@
 //
 // Flags: --threads, --isa, --checkpoint, --checkpoint_interval, --resume,
 // --save_model.
-#ifndef SOFTLOOKUP_EXPERIMENTS_TRAINING_FLAGS_H_
-#define SOFTLOOKUP_EXPERIMENTS_TRAINING_FLAGS_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_INDUCTION_TRAINING_FLAGS_H_
+#define SOFTLOOKUP_EXPERIMENTS_INDUCTION_TRAINING_FLAGS_H_
 
 #include <memory>
 #include <string>
@@ -17,7 +17,7 @@
 #include "attention/kernels/kernel_options.h"
 #include "base/json.h"
 #include "base/thread_pool.h"
-#include "experiments/repeat_training.h"
+#include "experiments/induction/repeat_training.h"
 
 namespace softlookup {
 
@@ -47,4 +47,4 @@ class TrainingSetup {
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_TRAINING_FLAGS_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_INDUCTION_TRAINING_FLAGS_H_

@@ -16,12 +16,12 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/status.h"
-#include "experiments/experiment.h"
-#include "experiments/induction_seeds.h"
-#include "experiments/knobs.h"
-#include "experiments/published_inputs.h"
-#include "experiments/results_file.h"
-#include "experiments/table.h"
+#include "base/table.h"
+#include "experiments/frame/experiment.h"
+#include "experiments/frame/experiment_parameters.h"
+#include "experiments/frame/published_inputs.h"
+#include "experiments/induction_sweep/seeds.h"
+#include "ledger/results_file.h"
 
 // The knobs.
 ABSL_FLAG(std::vector<std::string>, runs, {},
@@ -54,8 +54,8 @@ absl::StatusOr<ExperimentRun> Run() {
   if (paths.empty()) {
     std::vector<std::string> published;
     for (int64_t seed = 1; seed <= kPublishedSeeds; ++seed) {
-      published.push_back(
-          absl::StrCat("experiments/induction_seed_", seed, ".json"));
+      published.push_back(absl::StrCat(
+          "experiments/induction_sweep/induction_seed_", seed, ".json"));
     }
     SOFTLOOKUP_ASSIGN_OR_RETURN(paths, PublishedInputs(published));
   }

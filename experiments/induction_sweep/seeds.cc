@@ -1,4 +1,4 @@
-#include "experiments/induction_seeds.h"
+#include "experiments/induction_sweep/seeds.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/statistics/estimate.h"
 #include "base/status.h"
-#include "experiments/estimate.h"
 
 namespace softlookup {
 namespace {

@@ -5,8 +5,8 @@
 //
 // A conclusion about such models is one over seeds: an error over the sequences
 // of one model says nothing about the next.
-#ifndef SOFTLOOKUP_EXPERIMENTS_INDUCTION_SEEDS_H_
-#define SOFTLOOKUP_EXPERIMENTS_INDUCTION_SEEDS_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_INDUCTION_SWEEP_SEEDS_H_
+#define SOFTLOOKUP_EXPERIMENTS_INDUCTION_SWEEP_SEEDS_H_
 
 #include <cstdint>
 #include <vector>
@@ -40,4 +40,4 @@ absl::StatusOr<Json> SummarizeRuns(const std::vector<Json>& runs,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_INDUCTION_SEEDS_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_INDUCTION_SWEEP_SEEDS_H_

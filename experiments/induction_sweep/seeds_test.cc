@@ -1,4 +1,4 @@
-#include "experiments/induction_seeds.h"
+#include "experiments/induction_sweep/seeds.h"
 
 #include <cstdint>
 #include <string>

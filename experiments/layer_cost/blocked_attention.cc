@@ -1,11 +1,11 @@
-#include "experiments/blocked_attention.h"
+#include "experiments/layer_cost/blocked_attention.h"
 
 #include <cmath>
 #include <limits>
 
 #include "base/check.h"
 #include "base/elementary.h"
-#include "experiments/traced.h"
+#include "experiments/layer_cost/traced.h"
 
 namespace softlookup {
 namespace {

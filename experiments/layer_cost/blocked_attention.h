@@ -16,14 +16,14 @@
 // T is double or Traced. Scores are scaled by 1 / sqrt(d); nothing is masked.
 //
 // Source: the chapter, section 1, on T^2 in memory and in arithmetic.
-#ifndef SOFTLOOKUP_EXPERIMENTS_BLOCKED_ATTENTION_H_
-#define SOFTLOOKUP_EXPERIMENTS_BLOCKED_ATTENTION_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_LAYER_COST_BLOCKED_ATTENTION_H_
+#define SOFTLOOKUP_EXPERIMENTS_LAYER_COST_BLOCKED_ATTENTION_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -78,4 +78,4 @@ Tensor<T> BlockedAttention(const Tensor<T>& queries, const Tensor<T>& keys,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_BLOCKED_ATTENTION_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_LAYER_COST_BLOCKED_ATTENTION_H_

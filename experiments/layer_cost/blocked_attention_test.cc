@@ -1,11 +1,11 @@
-#include "experiments/blocked_attention.h"
+#include "experiments/layer_cost/blocked_attention.h"
 
 #include <cmath>
 
 #include "absl/types/span.h"
-#include "base/random.h"
-#include "experiments/sequence_layers.h"
-#include "experiments/traced.h"
+#include "base/random/random.h"
+#include "experiments/layer_cost/sequence_layers.h"
+#include "experiments/layer_cost/traced.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -1,4 +1,4 @@
-#include "experiments/layer_cost_counts.h"
+#include "experiments/layer_cost/counts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,12 +8,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "attention/cost.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "base/status.h"
-#include "base/tensor.h"
-#include "experiments/matrix.h"
-#include "experiments/sequence_layers.h"
-#include "experiments/traced.h"
+#include "base/tensor/matrix.h"
+#include "base/tensor/tensor.h"
+#include "experiments/layer_cost/sequence_layers.h"
+#include "experiments/layer_cost/traced.h"
 
 namespace softlookup {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/layer_cost_counts.h"
+#include "experiments/layer_cost/counts.h"
 
 #include <string>
 

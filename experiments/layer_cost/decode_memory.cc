@@ -1,8 +1,8 @@
-#include "experiments/generation.h"
+#include "experiments/layer_cost/decode_memory.h"
 
 #include <utility>
 
-#include "experiments/sequence_layers.h"
+#include "experiments/layer_cost/sequence_layers.h"
 
 namespace softlookup {
 namespace {

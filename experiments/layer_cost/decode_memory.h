@@ -12,13 +12,13 @@
 //
 // Source: the chapter, section 1, on the constant state of a recurrent
 // network.
-#ifndef SOFTLOOKUP_EXPERIMENTS_GENERATION_H_
-#define SOFTLOOKUP_EXPERIMENTS_GENERATION_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_LAYER_COST_DECODE_MEMORY_H_
+#define SOFTLOOKUP_EXPERIMENTS_LAYER_COST_DECODE_MEMORY_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -62,4 +62,4 @@ class CachedAttention {
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_GENERATION_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_LAYER_COST_DECODE_MEMORY_H_

@@ -1,12 +1,12 @@
-#include "experiments/generation.h"
+#include "experiments/layer_cost/decode_memory.h"
 
 #include <vector>
 
 #include "absl/types/span.h"
 #include "attention/attention.h"
 #include "attention/reference/attention_reference.h"
-#include "base/random.h"
-#include "experiments/sequence_layers.h"
+#include "base/random/random.h"
+#include "experiments/layer_cost/sequence_layers.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -1,4 +1,4 @@
-#include "experiments/layer_cost_gradient.h"
+#include "experiments/layer_cost/gradient_reach.h"
 
 #include <cmath>
 #include <complex>
@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/random.h"
+#include "base/random/random.h"
+#include "base/statistics/estimate.h"
 #include "base/status.h"
-#include "base/tensor.h"
-#include "experiments/estimate.h"
-#include "experiments/largest.h"
-#include "experiments/matrix.h"
-#include "experiments/sequence_jacobians.h"
-#include "experiments/sequence_layers.h"
+#include "base/tensor/largest.h"
+#include "base/tensor/matrix.h"
+#include "base/tensor/tensor.h"
+#include "experiments/layer_cost/sequence_jacobians.h"
+#include "experiments/layer_cost/sequence_layers.h"
 
 namespace softlookup {
 namespace {

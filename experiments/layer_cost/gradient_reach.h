@@ -11,8 +11,8 @@
 //   found["recurrent"]["survival"]          // over n, relative to n = 1
 //
 // Source: the chapter, section 1, on path length and teacher forcing.
-#ifndef SOFTLOOKUP_EXPERIMENTS_LAYER_COST_GRADIENT_H_
-#define SOFTLOOKUP_EXPERIMENTS_LAYER_COST_GRADIENT_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_LAYER_COST_GRADIENT_REACH_H_
+#define SOFTLOOKUP_EXPERIMENTS_LAYER_COST_GRADIENT_REACH_H_
 
 #include <cstdint>
 
@@ -58,4 +58,4 @@ Json MeasureLoop(const LoopOptions& options);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_LAYER_COST_GRADIENT_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_LAYER_COST_GRADIENT_REACH_H_

@@ -1,4 +1,4 @@
-#include "experiments/layer_cost_gradient.h"
+#include "experiments/layer_cost/gradient_reach.h"
 
 #include <cmath>
 

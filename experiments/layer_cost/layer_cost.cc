@@ -19,12 +19,12 @@
 #include "absl/strings/str_cat.h"
 #include "base/json.h"
 #include "base/status.h"
-#include "experiments/experiment.h"
-#include "experiments/knobs.h"
-#include "experiments/layer_cost_counts.h"
-#include "experiments/layer_cost_gradient.h"
-#include "experiments/layer_cost_mixing.h"
-#include "experiments/table.h"
+#include "base/table.h"
+#include "experiments/frame/experiment.h"
+#include "experiments/frame/experiment_parameters.h"
+#include "experiments/layer_cost/counts.h"
+#include "experiments/layer_cost/gradient_reach.h"
+#include "experiments/layer_cost/mixing.h"
 
 // The knobs.
 ABSL_FLAG(uint64_t, seed, 1, "Seed of all random streams.");

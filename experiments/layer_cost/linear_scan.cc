@@ -1,8 +1,8 @@
-#include "experiments/linear_scan.h"
+#include "experiments/layer_cost/linear_scan.h"
 
 #include <cstdint>
 
-#include "experiments/traced.h"
+#include "experiments/layer_cost/traced.h"
 
 namespace softlookup {
 

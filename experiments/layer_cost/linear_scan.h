@@ -16,10 +16,10 @@
 // passes Update.
 //
 // Source: the chapter, section 1, on state-space models.
-#ifndef SOFTLOOKUP_EXPERIMENTS_LINEAR_SCAN_H_
-#define SOFTLOOKUP_EXPERIMENTS_LINEAR_SCAN_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_LAYER_COST_LINEAR_SCAN_H_
+#define SOFTLOOKUP_EXPERIMENTS_LAYER_COST_LINEAR_SCAN_H_
 
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -36,4 +36,4 @@ Tensor<T> LinearScan(const Tensor<T>& a, const Tensor<T>& b);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_LINEAR_SCAN_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_LAYER_COST_LINEAR_SCAN_H_

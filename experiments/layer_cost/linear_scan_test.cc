@@ -1,11 +1,11 @@
-#include "experiments/linear_scan.h"
+#include "experiments/layer_cost/linear_scan.h"
 
 #include <cmath>
 #include <vector>
 
 #include "absl/types/span.h"
-#include "base/random.h"
-#include "experiments/traced.h"
+#include "base/random/random.h"
+#include "experiments/layer_cost/traced.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

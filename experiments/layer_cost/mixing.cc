@@ -1,4 +1,4 @@
-#include "experiments/layer_cost_mixing.h"
+#include "experiments/layer_cost/mixing.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,19 +8,19 @@
 
 #include "attention/attention.h"
 #include "attention/cost.h"
-#include "attention/matrix_product.h"
 #include "attention/reference/attention_reference.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "base/status.h"
-#include "base/tensor.h"
-#include "experiments/blocked_attention.h"
-#include "experiments/generation.h"
-#include "experiments/largest.h"
-#include "experiments/linear_scan.h"
-#include "experiments/matrix.h"
-#include "experiments/running_average.h"
-#include "experiments/sequence_layers.h"
-#include "experiments/traced.h"
+#include "base/tensor/largest.h"
+#include "base/tensor/matrix.h"
+#include "base/tensor/matrix_product.h"
+#include "base/tensor/tensor.h"
+#include "experiments/layer_cost/blocked_attention.h"
+#include "experiments/layer_cost/decode_memory.h"
+#include "experiments/layer_cost/linear_scan.h"
+#include "experiments/layer_cost/running_average.h"
+#include "experiments/layer_cost/sequence_layers.h"
+#include "experiments/layer_cost/traced.h"
 
 namespace softlookup {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/layer_cost_mixing.h"
+#include "experiments/layer_cost/mixing.h"
 
 #include <string>
 

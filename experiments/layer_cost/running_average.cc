@@ -1,10 +1,10 @@
-#include "experiments/running_average.h"
+#include "experiments/layer_cost/running_average.h"
 
 #include <cstdint>
 #include <limits>
 
 #include "base/elementary.h"
-#include "experiments/traced.h"
+#include "experiments/layer_cost/traced.h"
 
 namespace softlookup {
 

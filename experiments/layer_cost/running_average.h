@@ -13,12 +13,12 @@
 //
 // Source: the chapter, section 1, on one matrix product in place of T
 // dependent steps.
-#ifndef SOFTLOOKUP_EXPERIMENTS_RUNNING_AVERAGE_H_
-#define SOFTLOOKUP_EXPERIMENTS_RUNNING_AVERAGE_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_LAYER_COST_RUNNING_AVERAGE_H_
+#define SOFTLOOKUP_EXPERIMENTS_LAYER_COST_RUNNING_AVERAGE_H_
 
 #include <vector>
 
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -28,4 +28,4 @@ Tensor<T> RunningAverage(const std::vector<T>& scores, const Tensor<T>& values);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_RUNNING_AVERAGE_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_LAYER_COST_RUNNING_AVERAGE_H_

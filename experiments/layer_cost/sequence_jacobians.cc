@@ -1,13 +1,13 @@
-#include "experiments/sequence_jacobians.h"
+#include "experiments/layer_cost/sequence_jacobians.h"
 
 #include <cmath>
 #include <cstdint>
 #include <utility>
 
 #include "attention/attention.h"
-#include "attention/matrix_product.h"
 #include "attention/reference/attention_reference.h"
 #include "base/status.h"
+#include "base/tensor/matrix_product.h"
 
 namespace softlookup {
 namespace {

@@ -9,14 +9,14 @@
 // is the distance: 0 is the last token itself.
 //
 // Source: the chapter, section 1, on path length.
-#ifndef SOFTLOOKUP_EXPERIMENTS_SEQUENCE_JACOBIANS_H_
-#define SOFTLOOKUP_EXPERIMENTS_SEQUENCE_JACOBIANS_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_LAYER_COST_SEQUENCE_JACOBIANS_H_
+#define SOFTLOOKUP_EXPERIMENTS_LAYER_COST_SEQUENCE_JACOBIANS_H_
 
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/tensor.h"
-#include "experiments/sequence_layers.h"
+#include "base/tensor/tensor.h"
+#include "experiments/layer_cost/sequence_layers.h"
 
 namespace softlookup {
 
@@ -48,4 +48,4 @@ double EffectiveDirections(const Tensor<double>& jacobian);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_SEQUENCE_JACOBIANS_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_LAYER_COST_SEQUENCE_JACOBIANS_H_

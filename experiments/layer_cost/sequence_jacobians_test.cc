@@ -1,11 +1,11 @@
-#include "experiments/sequence_jacobians.h"
+#include "experiments/layer_cost/sequence_jacobians.h"
 
 #include <cmath>
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/gradient_check.h"
-#include "base/random.h"
+#include "attention/testing/gradient_check.h"
+#include "base/random/random.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -1,10 +1,10 @@
-#include "experiments/sequence_layers.h"
+#include "experiments/layer_cost/sequence_layers.h"
 
 #include <cmath>
 #include <complex>
 
 #include "base/elementary.h"
-#include "experiments/traced.h"
+#include "experiments/layer_cost/traced.h"
 
 namespace softlookup {
 namespace {

@@ -14,13 +14,13 @@
 //   Tensor<double> dx = RecurrentGradient(w, h, dh_last, Nonlinearity::kTanh);
 //
 // Source: the chapter, section 1, on the costs of recurrence.
-#ifndef SOFTLOOKUP_EXPERIMENTS_SEQUENCE_LAYERS_H_
-#define SOFTLOOKUP_EXPERIMENTS_SEQUENCE_LAYERS_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_LAYER_COST_SEQUENCE_LAYERS_H_
+#define SOFTLOOKUP_EXPERIMENTS_LAYER_COST_SEQUENCE_LAYERS_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -73,4 +73,4 @@ std::vector<T> RowCopy(const Tensor<T>& rows, int64_t t);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_SEQUENCE_LAYERS_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_LAYER_COST_SEQUENCE_LAYERS_H_

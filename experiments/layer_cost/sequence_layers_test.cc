@@ -1,4 +1,4 @@
-#include "experiments/sequence_layers.h"
+#include "experiments/layer_cost/sequence_layers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,10 +8,10 @@
 #include "absl/types/span.h"
 #include "attention/attention.h"
 #include "attention/cost.h"
-#include "attention/gradient_check.h"
 #include "attention/reference/attention_reference.h"
-#include "base/random.h"
-#include "experiments/traced.h"
+#include "attention/testing/gradient_check.h"
+#include "base/random/random.h"
+#include "experiments/layer_cost/traced.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -13,15 +13,15 @@
 //
 // A chain grows by one at each call of Update, which a layer applies to what
 // it hands to other positions. -1: no source reaches this number.
-#ifndef SOFTLOOKUP_EXPERIMENTS_TRACED_H_
-#define SOFTLOOKUP_EXPERIMENTS_TRACED_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_LAYER_COST_TRACED_H_
+#define SOFTLOOKUP_EXPERIMENTS_LAYER_COST_TRACED_H_
 
 #include <algorithm>
 #include <complex>
 #include <cstdint>
 
 #include "base/elementary.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -105,4 +105,4 @@ inline Tensor<Traced> TracedTensor(const Tensor<double>& values, Trace* trace,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_TRACED_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_LAYER_COST_TRACED_H_

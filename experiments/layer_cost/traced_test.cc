@@ -1,4 +1,4 @@
-#include "experiments/traced.h"
+#include "experiments/layer_cost/traced.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "experiments/masking_blind_rows.h"
+#include "experiments/masking/blind_rows.h"
 
 #include <cmath>
 #include <limits>
@@ -11,15 +11,15 @@
 #include "attention/mask.h"
 #include "attention/reference/attention_reference.h"
 #include "attention/softmax.h"
+#include "attention/testing/attention_problem.h"
+#include "attention/textbook/boolean_mask.h"
+#include "attention/textbook/hand_attention.h"
+#include "attention/textbook/padded_batch.h"
+#include "attention/textbook/streaming_attention.h"
 #include "base/elementary.h"
 #include "base/status.h"
-#include "base/tensor.h"
-#include "experiments/attention_problem.h"
-#include "experiments/boolean_mask.h"
-#include "experiments/hand_attention.h"
-#include "experiments/padded_batch.h"
-#include "experiments/streaming_attention.h"
-#include "experiments/tensor_difference.h"
+#include "base/tensor/deviation.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 namespace {

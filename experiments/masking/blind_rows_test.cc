@@ -1,4 +1,4 @@
-#include "experiments/masking_blind_rows.h"
+#include "experiments/masking/blind_rows.h"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "experiments/masking_causal.h"
+#include "experiments/masking/causal.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,14 +12,14 @@
 #include "attention/attention.h"
 #include "attention/mask.h"
 #include "attention/reference/attention_reference.h"
-#include "base/random.h"
+#include "attention/testing/attention_problem.h"
+#include "attention/textbook/boolean_mask.h"
+#include "attention/textbook/hand_attention.h"
+#include "base/random/random.h"
 #include "base/status.h"
-#include "base/tensor.h"
-#include "experiments/attention_problem.h"
-#include "experiments/boolean_mask.h"
-#include "experiments/hand_attention.h"
-#include "experiments/tensor_difference.h"
-#include "experiments/token_loss.h"
+#include "base/tensor/deviation.h"
+#include "base/tensor/tensor.h"
+#include "experiments/masking/token_loss.h"
 
 namespace softlookup {
 namespace {

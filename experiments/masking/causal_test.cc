@@ -1,4 +1,4 @@
-#include "experiments/masking_causal.h"
+#include "experiments/masking/causal.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "experiments/masking_fused.h"
+#include "experiments/masking/fused.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,15 +12,15 @@
 #include "attention/attention.h"
 #include "attention/mask.h"
 #include "attention/softmax.h"
+#include "attention/testing/attention_problem.h"
+#include "attention/textbook/boolean_mask.h"
+#include "attention/textbook/hand_attention.h"
+#include "attention/textbook/streaming_attention.h"
 #include "base/elementary.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "base/status.h"
-#include "base/tensor.h"
-#include "experiments/attention_problem.h"
-#include "experiments/boolean_mask.h"
-#include "experiments/hand_attention.h"
-#include "experiments/streaming_attention.h"
-#include "experiments/tensor_difference.h"
+#include "base/tensor/deviation.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 namespace {

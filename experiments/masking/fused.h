@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/json.h"
-#include "base/shape.h"
+#include "base/tensor/shape.h"
 
 namespace softlookup {
 

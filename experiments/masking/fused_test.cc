@@ -1,4 +1,4 @@
-#include "experiments/masking_fused.h"
+#include "experiments/masking/fused.h"
 
 #include <cmath>
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -1,4 +1,4 @@
-#include "experiments/masking_padding.h"
+#include "experiments/masking/padding.h"
 
 #include "base/json.h"
 #include "gtest/gtest.h"

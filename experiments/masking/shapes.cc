@@ -1,4 +1,4 @@
-#include "experiments/masking_shapes.h"
+#include "experiments/masking/shapes.h"
 
 #include <utility>
 #include <vector>
@@ -6,13 +6,13 @@
 #include "absl/types/span.h"
 #include "attention/attention.h"
 #include "attention/reference/attention_reference.h"
-#include "base/random.h"
+#include "attention/testing/attention_problem.h"
+#include "attention/textbook/boolean_mask.h"
+#include "attention/textbook/dimension_names.h"
+#include "attention/textbook/hand_attention.h"
+#include "base/random/random.h"
 #include "base/status.h"
-#include "base/tensor.h"
-#include "experiments/attention_problem.h"
-#include "experiments/boolean_mask.h"
-#include "experiments/dimension_names.h"
-#include "experiments/hand_attention.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/masking_shapes.h"
+#include "experiments/masking/shapes.h"
 
 #include "base/json.h"
 #include "gtest/gtest.h"

@@ -5,15 +5,15 @@
 //   loss.mean      // over the two positions that count
 //
 // Source: the chapter, section 2, on keeping pad queries out of the loss.
-#ifndef SOFTLOOKUP_EXPERIMENTS_TOKEN_LOSS_H_
-#define SOFTLOOKUP_EXPERIMENTS_TOKEN_LOSS_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_MASKING_TOKEN_LOSS_H_
+#define SOFTLOOKUP_EXPERIMENTS_MASKING_TOKEN_LOSS_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -35,4 +35,4 @@ absl::StatusOr<TokenLoss> CrossEntropy(const Tensor<double>& logits,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_TOKEN_LOSS_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_MASKING_TOKEN_LOSS_H_

@@ -1,4 +1,4 @@
-#include "experiments/token_loss.h"
+#include "experiments/masking/token_loss.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "experiments/multi_head_circuits.h"
+#include "experiments/multi_head/circuits.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,17 +7,17 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/circuits.h"
-#include "attention/linear_algebra.h"
 #include "attention/mask.h"
-#include "attention/matrix_product.h"
-#include "attention/multi_head.h"
-#include "base/random.h"
+#include "attention/reference/multi_head.h"
+#include "attention/textbook/dimension_names.h"
+#include "base/random/random.h"
 #include "base/status.h"
-#include "base/strided_view.h"
-#include "base/tensor.h"
-#include "experiments/dimension_names.h"
-#include "experiments/tensor_difference.h"
+#include "base/tensor/deviation.h"
+#include "base/tensor/linear_algebra.h"
+#include "base/tensor/matrix_product.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
+#include "interpretability/circuits.h"
 
 namespace softlookup {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/multi_head_circuits.h"
+#include "experiments/multi_head/circuits.h"
 
 #include <cstdint>
 

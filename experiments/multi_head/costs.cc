@@ -1,4 +1,4 @@
-#include "experiments/multi_head_costs.h"
+#include "experiments/multi_head/costs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +8,8 @@
 #include "attention/cost.h"
 #include "base/elementary.h"
 #include "base/status.h"
-#include "base/strided_view.h"
-#include "base/tensor.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 namespace {

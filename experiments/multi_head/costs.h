@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/json.h"
-#include "experiments/multi_head_problem.h"
+#include "experiments/multi_head/problem.h"
 
 namespace softlookup {
 

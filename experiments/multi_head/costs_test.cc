@@ -1,4 +1,4 @@
-#include "experiments/multi_head_costs.h"
+#include "experiments/multi_head/costs.h"
 
 #include <cstdint>
 #include <vector>

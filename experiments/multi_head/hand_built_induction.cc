@@ -1,4 +1,4 @@
-#include "experiments/multi_head_induction.h"
+#include "experiments/multi_head/hand_built_induction.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "base/status.h"
-#include "base/tensor.h"
-#include "experiments/hand_built_model.h"
-#include "experiments/tensor_difference.h"
+#include "base/tensor/deviation.h"
+#include "base/tensor/tensor.h"
+#include "interpretability/hand_built_model.h"
 
 namespace softlookup {
 namespace {

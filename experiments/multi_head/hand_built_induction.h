@@ -3,8 +3,8 @@
 //
 // Source: the chapter, section 4, on the independence of the two circuits and
 // on induction heads.
-#ifndef SOFTLOOKUP_EXPERIMENTS_MULTI_HEAD_INDUCTION_H_
-#define SOFTLOOKUP_EXPERIMENTS_MULTI_HEAD_INDUCTION_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_MULTI_HEAD_HAND_BUILT_INDUCTION_H_
+#define SOFTLOOKUP_EXPERIMENTS_MULTI_HEAD_HAND_BUILT_INDUCTION_H_
 
 #include <cstdint>
 
@@ -26,4 +26,4 @@ absl::StatusOr<Json> MeasureInduction(uint64_t seed, double match_score,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_MULTI_HEAD_INDUCTION_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_MULTI_HEAD_HAND_BUILT_INDUCTION_H_

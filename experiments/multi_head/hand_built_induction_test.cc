@@ -1,4 +1,4 @@
-#include "experiments/multi_head_induction.h"
+#include "experiments/multi_head/hand_built_induction.h"
 
 #include "base/json.h"
 #include "gtest/gtest.h"

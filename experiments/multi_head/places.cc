@@ -1,4 +1,4 @@
-#include "experiments/multi_head_places.h"
+#include "experiments/multi_head/places.h"
 
 #include <algorithm>
 #include <array>
@@ -11,9 +11,9 @@
 #include "attention/attention.h"
 #include "attention/reference/attention_reference.h"
 #include "base/status.h"
-#include "base/tensor.h"
-#include "experiments/hand_built_model.h"
-#include "experiments/tensor_difference.h"
+#include "base/tensor/deviation.h"
+#include "base/tensor/tensor.h"
+#include "interpretability/hand_built_model.h"
 
 namespace softlookup {
 namespace {

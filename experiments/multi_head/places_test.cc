@@ -1,4 +1,4 @@
-#include "experiments/multi_head_places.h"
+#include "experiments/multi_head/places.h"
 
 #include <cmath>
 

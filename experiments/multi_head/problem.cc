@@ -1,12 +1,12 @@
-#include "experiments/multi_head_problem.h"
+#include "experiments/multi_head/problem.h"
 
 #include <cmath>
 #include <utility>
 
 #include "absl/types/span.h"
 #include "base/check.h"
-#include "base/random.h"
-#include "base/shape.h"
+#include "base/random/random.h"
+#include "base/tensor/shape.h"
 
 namespace softlookup {
 namespace {

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <string>
 
-#include "attention/multi_head.h"
-#include "base/tensor.h"
+#include "attention/reference/multi_head.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 

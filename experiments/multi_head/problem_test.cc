@@ -1,8 +1,8 @@
-#include "experiments/multi_head_problem.h"
+#include "experiments/multi_head/problem.h"
 
 #include <cmath>
 
-#include "base/shape.h"
+#include "base/tensor/shape.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

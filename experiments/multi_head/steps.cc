@@ -1,4 +1,4 @@
-#include "experiments/multi_head_steps.h"
+#include "experiments/multi_head/steps.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -8,16 +8,16 @@
 
 #include "absl/status/status.h"
 #include "attention/mask.h"
-#include "attention/matrix_product.h"
-#include "attention/multi_head.h"
+#include "attention/reference/multi_head.h"
+#include "attention/textbook/boolean_mask.h"
+#include "attention/textbook/dimension_names.h"
+#include "attention/textbook/hand_attention.h"
 #include "base/status.h"
-#include "base/strided_view.h"
-#include "base/tensor.h"
-#include "experiments/boolean_mask.h"
-#include "experiments/dimension_names.h"
-#include "experiments/hand_attention.h"
-#include "experiments/masking_fused.h"
-#include "experiments/tensor_difference.h"
+#include "base/tensor/deviation.h"
+#include "base/tensor/matrix_product.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
+#include "experiments/masking/fused.h"
 
 namespace softlookup {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/multi_head_steps.h"
+#include "experiments/multi_head/steps.h"
 
 #include "base/json.h"
 #include "gtest/gtest.h"

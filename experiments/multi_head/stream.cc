@@ -1,4 +1,4 @@
-#include "experiments/multi_head_stream.h"
+#include "experiments/multi_head/stream.h"
 
 #include <cmath>
 #include <complex>
@@ -10,16 +10,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "attention/mask.h"
-#include "attention/matrix_product.h"
-#include "attention/multi_head.h"
+#include "attention/reference/multi_head.h"
 #include "base/elementary.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "base/status.h"
-#include "base/strided_view.h"
-#include "base/tensor.h"
-#include "experiments/hand_built_model.h"
-#include "experiments/matrix.h"
-#include "experiments/tensor_difference.h"
+#include "base/tensor/deviation.h"
+#include "base/tensor/matrix.h"
+#include "base/tensor/matrix_product.h"
+#include "base/tensor/strided_view.h"
+#include "base/tensor/tensor.h"
+#include "interpretability/hand_built_model.h"
 
 namespace softlookup {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/multi_head_stream.h"
+#include "experiments/multi_head/stream.h"
 
 #include "base/json.h"
 #include "gtest/gtest.h"

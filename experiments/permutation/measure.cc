@@ -1,4 +1,4 @@
-#include "experiments/permutation_measure.h"
+#include "experiments/permutation/measure.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "attention/mask.h"
+#include "attention/textbook/single_head.h"
 #include "base/elementary.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "base/status.h"
-#include "experiments/matrix.h"
-#include "experiments/single_head.h"
+#include "base/tensor/matrix.h"
 
 namespace softlookup {
 namespace {

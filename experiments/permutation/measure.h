@@ -17,7 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/json.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 

@@ -1,4 +1,4 @@
-#include "experiments/permutation_measure.h"
+#include "experiments/permutation/measure.h"
 
 #include <cmath>
 

@@ -17,11 +17,11 @@
 #include "absl/strings/str_cat.h"
 #include "base/json.h"
 #include "base/status.h"
-#include "experiments/experiment.h"
-#include "experiments/json_text.h"
-#include "experiments/knobs.h"
-#include "experiments/permutation_measure.h"
-#include "experiments/table.h"
+#include "base/table.h"
+#include "experiments/frame/experiment.h"
+#include "experiments/frame/experiment_parameters.h"
+#include "experiments/frame/json_text.h"
+#include "experiments/permutation/measure.h"
 
 // The knobs. The sentences are the chapter's.
 ABSL_FLAG(int64_t, draws, 200, "Draws of embeddings and projections.");

@@ -1,4 +1,4 @@
-#include "experiments/saturation_jacobian.h"
+#include "experiments/saturation/jacobian.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,10 +8,10 @@
 #include "absl/types/span.h"
 #include "attention/softmax.h"
 #include "base/check.h"
-#include "base/random.h"
-#include "base/tensor.h"
-#include "experiments/largest.h"
-#include "experiments/matrix.h"
+#include "base/random/random.h"
+#include "base/tensor/largest.h"
+#include "base/tensor/matrix.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 namespace {

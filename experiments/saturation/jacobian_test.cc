@@ -1,4 +1,4 @@
-#include "experiments/saturation_jacobian.h"
+#include "experiments/saturation/jacobian.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "experiments/random_rows.h"
+#include "experiments/saturation/random_rows.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,9 +11,9 @@
 #include "attention/softmax.h"
 #include "base/check.h"
 #include "base/elementary.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "base/status.h"
-#include "experiments/largest.h"
+#include "base/tensor/largest.h"
 
 namespace softlookup {
 namespace {

@@ -13,14 +13,14 @@
 // comparison a paired one.
 //
 // Source: the chapter, section 2, on why scores are scaled.
-#ifndef SOFTLOOKUP_EXPERIMENTS_RANDOM_ROWS_H_
-#define SOFTLOOKUP_EXPERIMENTS_RANDOM_ROWS_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_SATURATION_RANDOM_ROWS_H_
+#define SOFTLOOKUP_EXPERIMENTS_SATURATION_RANDOM_ROWS_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -69,4 +69,4 @@ absl::StatusOr<RowMeasures> MeasureRows(const RandomRows& rows, double scale);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_RANDOM_ROWS_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_SATURATION_RANDOM_ROWS_H_

@@ -1,4 +1,4 @@
-#include "experiments/random_rows.h"
+#include "experiments/saturation/random_rows.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "experiments/retrieval_task.h"
+#include "experiments/saturation/retrieval_task.h"
 
 #include <algorithm>
 #include <cmath>

@@ -17,14 +17,14 @@
 //   model);
 //
 // Source: the chapter, section 2, on what goes wrong without the scale.
-#ifndef SOFTLOOKUP_EXPERIMENTS_RETRIEVAL_TASK_H_
-#define SOFTLOOKUP_EXPERIMENTS_RETRIEVAL_TASK_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_SATURATION_RETRIEVAL_TASK_H_
+#define SOFTLOOKUP_EXPERIMENTS_SATURATION_RETRIEVAL_TASK_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "base/random.h"
-#include "base/tensor.h"
+#include "base/random/random.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -122,4 +122,4 @@ int64_t StepsToAccuracy(const std::vector<RetrievalScore>& curve,
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_RETRIEVAL_TASK_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_SATURATION_RETRIEVAL_TASK_H_

@@ -1,12 +1,12 @@
-#include "experiments/retrieval_task.h"
+#include "experiments/saturation/retrieval_task.h"
 
 #include <cmath>
 #include <complex>
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/gradient_check.h"
-#include "base/random.h"
+#include "attention/testing/gradient_check.h"
+#include "base/random/random.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

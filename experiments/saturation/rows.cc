@@ -1,4 +1,4 @@
-#include "experiments/saturation_rows.h"
+#include "experiments/saturation/rows.h"
 
 #include <cmath>
 #include <string>
@@ -9,10 +9,10 @@
 #include "absl/types/span.h"
 #include "attention/attention.h"
 #include "base/elementary.h"
+#include "base/statistics/estimate.h"
 #include "base/status.h"
-#include "experiments/estimate.h"
-#include "experiments/largest.h"
-#include "experiments/random_rows.h"
+#include "base/tensor/largest.h"
+#include "experiments/saturation/random_rows.h"
 
 namespace softlookup {
 namespace {

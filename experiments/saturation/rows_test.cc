@@ -1,4 +1,4 @@
-#include "experiments/saturation_rows.h"
+#include "experiments/saturation/rows.h"
 
 #include <cmath>
 

@@ -21,13 +21,13 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "experiments/experiment.h"
-#include "experiments/knobs.h"
-#include "experiments/saturation_jacobian.h"
-#include "experiments/saturation_rows.h"
-#include "experiments/saturation_scores.h"
-#include "experiments/saturation_training.h"
-#include "experiments/table.h"
+#include "base/table.h"
+#include "experiments/frame/experiment.h"
+#include "experiments/frame/experiment_parameters.h"
+#include "experiments/saturation/jacobian.h"
+#include "experiments/saturation/rows.h"
+#include "experiments/saturation/scores.h"
+#include "experiments/saturation/training.h"
 
 // The knobs.
 ABSL_FLAG(uint64_t, seed, 1, "Seed of all random streams.");

@@ -1,4 +1,4 @@
-#include "experiments/saturation_scores.h"
+#include "experiments/saturation/scores.h"
 
 #include <cmath>
 #include <functional>
@@ -9,11 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "attention/attention.h"
-#include "base/random.h"
-#include "base/tensor.h"
-#include "experiments/estimate.h"
-#include "experiments/largest.h"
-#include "experiments/matrix.h"
+#include "base/random/random.h"
+#include "base/statistics/estimate.h"
+#include "base/tensor/largest.h"
+#include "base/tensor/matrix.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/saturation_scores.h"
+#include "experiments/saturation/scores.h"
 
 #include <cmath>
 #include <string>

@@ -1,4 +1,4 @@
-#include "experiments/saturation_training.h"
+#include "experiments/saturation/training.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "attention/attention.h"
-#include "experiments/estimate.h"
-#include "experiments/retrieval_task.h"
+#include "base/statistics/estimate.h"
+#include "experiments/saturation/retrieval_task.h"
 
 namespace softlookup {
 namespace {

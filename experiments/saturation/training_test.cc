@@ -1,4 +1,4 @@
-#include "experiments/saturation_training.h"
+#include "experiments/saturation/training.h"
 
 #include <cmath>
 #include <string>

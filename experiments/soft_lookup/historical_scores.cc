@@ -1,17 +1,17 @@
-#include "experiments/alignment.h"
+#include "experiments/soft_lookup/historical_scores.h"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "attention/linear_algebra.h"
 #include "attention/score_functions.h"
 #include "attention/softmax.h"
 #include "base/elementary.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "base/status.h"
-#include "base/tensor.h"
-#include "experiments/matrix.h"
+#include "base/tensor/linear_algebra.h"
+#include "base/tensor/matrix.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 namespace {

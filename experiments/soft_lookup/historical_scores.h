@@ -11,8 +11,8 @@
 //                               MeasureAlignment({.draws = 100, .seed = 1}));
 //
 // Source: the chapter's introduction, on Bahdanau's and Luong's scores.
-#ifndef SOFTLOOKUP_EXPERIMENTS_ALIGNMENT_H_
-#define SOFTLOOKUP_EXPERIMENTS_ALIGNMENT_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_SOFT_LOOKUP_HISTORICAL_SCORES_H_
+#define SOFTLOOKUP_EXPERIMENTS_SOFT_LOOKUP_HISTORICAL_SCORES_H_
 
 #include <cstdint>
 
@@ -31,4 +31,4 @@ absl::StatusOr<Json> MeasureAlignment(const AlignmentDraws& draws);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_ALIGNMENT_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_SOFT_LOOKUP_HISTORICAL_SCORES_H_

@@ -1,4 +1,4 @@
-#include "experiments/alignment.h"
+#include "experiments/soft_lookup/historical_scores.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "experiments/lookup_learning.h"
+#include "experiments/soft_lookup/lookup_learning.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,12 +7,12 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "attention/gradient_check.h"
-#include "base/random.h"
+#include "attention/testing/gradient_check.h"
+#include "attention/textbook/single_head.h"
+#include "base/random/random.h"
 #include "base/status.h"
-#include "base/tensor.h"
-#include "experiments/matrix.h"
-#include "experiments/single_head.h"
+#include "base/tensor/matrix.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 namespace {

@@ -12,8 +12,8 @@
 //                                         .seed = 1}));
 //
 // Source: the chapter, section 1, on why softness lets attention learn.
-#ifndef SOFTLOOKUP_EXPERIMENTS_LOOKUP_LEARNING_H_
-#define SOFTLOOKUP_EXPERIMENTS_LOOKUP_LEARNING_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_SOFT_LOOKUP_LOOKUP_LEARNING_H_
+#define SOFTLOOKUP_EXPERIMENTS_SOFT_LOOKUP_LOOKUP_LEARNING_H_
 
 #include <cstdint>
 
@@ -34,4 +34,4 @@ absl::StatusOr<Json> MeasureLookupLearning(const LearningDraws& draws);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_LOOKUP_LEARNING_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_SOFT_LOOKUP_LOOKUP_LEARNING_H_

@@ -1,4 +1,4 @@
-#include "experiments/lookup_learning.h"
+#include "experiments/soft_lookup/lookup_learning.h"
 
 #include "gtest/gtest.h"
 

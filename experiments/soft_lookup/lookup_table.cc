@@ -1,4 +1,4 @@
-#include "experiments/lookup_table.h"
+#include "experiments/soft_lookup/lookup_table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "attention/attention.h"
+#include "attention/textbook/single_head.h"
 #include "base/status.h"
-#include "experiments/single_head.h"
 
 namespace softlookup {
 namespace {

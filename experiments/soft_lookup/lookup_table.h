@@ -6,8 +6,8 @@
 //   answer.weights                               // {0.248, 0.248, 0.503}
 //
 // Source: the chapter, section 1.
-#ifndef SOFTLOOKUP_EXPERIMENTS_LOOKUP_TABLE_H_
-#define SOFTLOOKUP_EXPERIMENTS_LOOKUP_TABLE_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_SOFT_LOOKUP_LOOKUP_TABLE_H_
+#define SOFTLOOKUP_EXPERIMENTS_SOFT_LOOKUP_LOOKUP_TABLE_H_
 
 #include <array>
 #include <cstddef>
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -71,4 +71,4 @@ double LargestGap(const Vector2& a, const Vector2& b);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_LOOKUP_TABLE_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_SOFT_LOOKUP_LOOKUP_TABLE_H_

@@ -1,4 +1,4 @@
-#include "experiments/lookup_table.h"
+#include "experiments/soft_lookup/lookup_table.h"
 
 #include <cmath>
 

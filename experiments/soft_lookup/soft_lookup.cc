@@ -18,14 +18,14 @@
 #include "base/elementary.h"
 #include "base/json.h"
 #include "base/status.h"
-#include "experiments/alignment.h"
-#include "experiments/experiment.h"
-#include "experiments/json_text.h"
-#include "experiments/knobs.h"
-#include "experiments/lookup_learning.h"
-#include "experiments/lookup_table.h"
-#include "experiments/soft_lookup_measure.h"
-#include "experiments/table.h"
+#include "base/table.h"
+#include "experiments/frame/experiment.h"
+#include "experiments/frame/experiment_parameters.h"
+#include "experiments/frame/json_text.h"
+#include "experiments/soft_lookup/historical_scores.h"
+#include "experiments/soft_lookup/lookup_learning.h"
+#include "experiments/soft_lookup/lookup_table.h"
+#include "experiments/soft_lookup/soft_lookup_measure.h"
 
 // The knobs. The table itself is the chapter's listing.
 ABSL_FLAG(double, query_x, 1.0, "First component of the query.");

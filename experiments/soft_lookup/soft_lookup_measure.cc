@@ -1,4 +1,4 @@
-#include "experiments/soft_lookup_measure.h"
+#include "experiments/soft_lookup/soft_lookup_measure.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,12 +9,12 @@
 
 #include "absl/types/span.h"
 #include "attention/attention.h"
-#include "attention/gradient_check.h"
 #include "attention/softmax.h"
+#include "attention/testing/gradient_check.h"
 #include "base/elementary.h"
 #include "base/status.h"
-#include "base/tensor.h"
-#include "experiments/matrix.h"
+#include "base/tensor/matrix.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 namespace {

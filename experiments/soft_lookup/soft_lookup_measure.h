@@ -5,14 +5,14 @@
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(results["soft"], MeasureSoft({1, 1}));
 //
 // Source: the chapter, section 1.
-#ifndef SOFTLOOKUP_EXPERIMENTS_SOFT_LOOKUP_MEASURE_H_
-#define SOFTLOOKUP_EXPERIMENTS_SOFT_LOOKUP_MEASURE_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_SOFT_LOOKUP_SOFT_LOOKUP_MEASURE_H_
+#define SOFTLOOKUP_EXPERIMENTS_SOFT_LOOKUP_SOFT_LOOKUP_MEASURE_H_
 
 #include <cstdint>
 
 #include "absl/status/statusor.h"
 #include "base/json.h"
-#include "experiments/lookup_table.h"
+#include "experiments/soft_lookup/lookup_table.h"
 
 namespace softlookup {
 
@@ -47,4 +47,4 @@ absl::StatusOr<Json> MeasureGradients(const Vector2& query);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_SOFT_LOOKUP_MEASURE_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_SOFT_LOOKUP_SOFT_LOOKUP_MEASURE_H_

@@ -1,4 +1,4 @@
-#include "experiments/soft_lookup_measure.h"
+#include "experiments/soft_lookup/soft_lookup_measure.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "experiments/worked_example_backward.h"
+#include "experiments/worked_example/backward.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,14 +9,14 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "attention/attention.h"
-#include "attention/gradient_check.h"
 #include "attention/softmax.h"
+#include "attention/testing/gradient_check.h"
+#include "attention/textbook/single_head.h"
 #include "base/check.h"
-#include "base/shape.h"
 #include "base/status.h"
-#include "experiments/matrix.h"
-#include "experiments/single_head.h"
-#include "experiments/worked_example_reference.h"
+#include "base/tensor/matrix.h"
+#include "base/tensor/shape.h"
+#include "experiments/worked_example/pytorch_values.h"
 
 namespace softlookup {
 namespace {

@@ -23,8 +23,8 @@
 
 #include "absl/status/statusor.h"
 #include "base/json.h"
-#include "base/tensor.h"
-#include "experiments/worked_example_forward.h"
+#include "base/tensor/tensor.h"
+#include "experiments/worked_example/forward.h"
 
 namespace softlookup {
 

@@ -1,10 +1,10 @@
-#include "experiments/worked_example_backward.h"
+#include "experiments/worked_example/backward.h"
 
 #include <cmath>
 #include <string>
 
-#include "experiments/matrix.h"
-#include "experiments/worked_example_reference.h"
+#include "base/tensor/matrix.h"
+#include "experiments/worked_example/pytorch_values.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -1,4 +1,4 @@
-#include "experiments/worked_example_forward.h"
+#include "experiments/worked_example/forward.h"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 #include "attention/mask.h"
 #include "base/elementary.h"
 #include "base/status.h"
-#include "experiments/matrix.h"
-#include "experiments/triangle.h"
+#include "base/tensor/matrix.h"
+#include "experiments/worked_example/triangle.h"
 
 namespace softlookup {
 namespace {

@@ -21,9 +21,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "attention/textbook/single_head.h"
 #include "base/json.h"
-#include "base/tensor.h"
-#include "experiments/single_head.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 

@@ -1,10 +1,10 @@
-#include "experiments/worked_example_forward.h"
+#include "experiments/worked_example/forward.h"
 
 #include <cmath>
 #include <string>
 
-#include "experiments/matrix.h"
-#include "experiments/worked_example_reference.h"
+#include "base/tensor/matrix.h"
+#include "experiments/worked_example/pytorch_values.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -1,4 +1,4 @@
-#include "experiments/worked_example_geometry.h"
+#include "experiments/worked_example/geometry.h"
 
 #include <algorithm>
 #include <array>
@@ -7,12 +7,12 @@
 
 #include "absl/status/status.h"
 #include "attention/attention.h"
+#include "attention/textbook/single_head.h"
 #include "base/elementary.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "base/status.h"
-#include "base/tensor.h"
-#include "experiments/matrix.h"
-#include "experiments/single_head.h"
+#include "base/tensor/matrix.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 namespace {

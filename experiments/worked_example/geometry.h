@@ -19,8 +19,8 @@
 
 #include "absl/status/statusor.h"
 #include "base/json.h"
-#include "experiments/triangle.h"
-#include "experiments/worked_example_forward.h"
+#include "experiments/worked_example/forward.h"
+#include "experiments/worked_example/triangle.h"
 
 namespace softlookup {
 

@@ -1,10 +1,10 @@
-#include "experiments/worked_example_geometry.h"
+#include "experiments/worked_example/geometry.h"
 
 #include <cmath>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

@@ -1,12 +1,12 @@
-#include "experiments/worked_example_print.h"
+#include "experiments/worked_example/print.h"
 
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "experiments/json_text.h"
-#include "experiments/table.h"
+#include "base/table.h"
+#include "experiments/frame/json_text.h"
 
 namespace softlookup {
 namespace {

@@ -1,11 +1,11 @@
-#include "experiments/worked_example_print.h"
+#include "experiments/worked_example/print.h"
 
-#include "experiments/projections.h"
-#include "experiments/row_rule.h"
-#include "experiments/score_spread.h"
-#include "experiments/worked_example_backward.h"
-#include "experiments/worked_example_forward.h"
-#include "experiments/worked_example_geometry.h"
+#include "experiments/worked_example/backward.h"
+#include "experiments/worked_example/forward.h"
+#include "experiments/worked_example/geometry.h"
+#include "experiments/worked_example/projections.h"
+#include "experiments/worked_example/score_spread.h"
+#include "experiments/worked_example/softmax_gradient_rule.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,16 +1,16 @@
-#include "experiments/projections.h"
+#include "experiments/worked_example/projections.h"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "attention/softmax.h"
+#include "attention/textbook/single_head.h"
 #include "base/elementary.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "base/status.h"
-#include "base/tensor.h"
-#include "experiments/matrix.h"
-#include "experiments/single_head.h"
+#include "base/tensor/matrix.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 namespace {

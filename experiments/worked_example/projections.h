@@ -11,8 +11,8 @@
 //                               MeasureProjections({.draws = 200, .seed = 1}));
 //
 // Source: the chapter, section 2.
-#ifndef SOFTLOOKUP_EXPERIMENTS_PROJECTIONS_H_
-#define SOFTLOOKUP_EXPERIMENTS_PROJECTIONS_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_WORKED_EXAMPLE_PROJECTIONS_H_
+#define SOFTLOOKUP_EXPERIMENTS_WORKED_EXAMPLE_PROJECTIONS_H_
 
 #include <cstdint>
 
@@ -31,4 +31,4 @@ absl::StatusOr<Json> MeasureProjections(const ProjectionDraws& draws);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_PROJECTIONS_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_WORKED_EXAMPLE_PROJECTIONS_H_

@@ -1,6 +1,6 @@
-#include "experiments/projections.h"
+#include "experiments/worked_example/projections.h"
 
-#include "base/shape.h"
+#include "base/tensor/shape.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

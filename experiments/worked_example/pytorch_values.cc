@@ -1,4 +1,4 @@
-#include "experiments/worked_example_reference.h"
+#include "experiments/worked_example/pytorch_values.h"
 
 #include <cstdint>
 #include <utility>
@@ -11,7 +11,7 @@ namespace softlookup {
 namespace {
 
 constexpr char kReference[] =
-#include "experiments/worked_example_pytorch.inc"
+#include "experiments/worked_example/worked_example_pytorch.inc"
     ;
 
 }  // namespace

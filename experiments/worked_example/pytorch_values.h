@@ -4,12 +4,12 @@
 // autograd; the file's own "provenance" says with which version. They are
 // values from outside to compare with, not results, and no claim's published
 // number.
-#ifndef SOFTLOOKUP_EXPERIMENTS_WORKED_EXAMPLE_REFERENCE_H_
-#define SOFTLOOKUP_EXPERIMENTS_WORKED_EXAMPLE_REFERENCE_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_WORKED_EXAMPLE_PYTORCH_VALUES_H_
+#define SOFTLOOKUP_EXPERIMENTS_WORKED_EXAMPLE_PYTORCH_VALUES_H_
 
 #include "absl/status/statusor.h"
 #include "base/json.h"
-#include "base/tensor.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 
@@ -22,4 +22,4 @@ absl::StatusOr<Tensor<double>> MatrixFromLists(const Json& lists);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_WORKED_EXAMPLE_REFERENCE_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_WORKED_EXAMPLE_PYTORCH_VALUES_H_

@@ -1,9 +1,9 @@
-#include "experiments/worked_example_reference.h"
+#include "experiments/worked_example/pytorch_values.h"
 
 #include <string>
 
 #include "absl/status/status.h"
-#include "base/shape.h"
+#include "base/tensor/shape.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

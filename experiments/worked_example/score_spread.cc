@@ -1,11 +1,11 @@
-#include "experiments/score_spread.h"
+#include "experiments/worked_example/score_spread.h"
 
 #include <cmath>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "base/random.h"
+#include "base/random/random.h"
 
 namespace softlookup {
 namespace {

@@ -10,8 +10,8 @@
 //   json["wide_over_narrow"]["ratio"]          // about sqrt(128 / 2) = 8
 //
 // Source: the chapter, section 3, on removing the scale.
-#ifndef SOFTLOOKUP_EXPERIMENTS_SCORE_SPREAD_H_
-#define SOFTLOOKUP_EXPERIMENTS_SCORE_SPREAD_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_WORKED_EXAMPLE_SCORE_SPREAD_H_
+#define SOFTLOOKUP_EXPERIMENTS_WORKED_EXAMPLE_SCORE_SPREAD_H_
 
 #include <array>
 #include <cstdint>
@@ -32,4 +32,4 @@ Json MeasureScoreSpread(const ScoreSpreadDraws& draws);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_SCORE_SPREAD_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_WORKED_EXAMPLE_SCORE_SPREAD_H_

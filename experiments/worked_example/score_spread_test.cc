@@ -1,4 +1,4 @@
-#include "experiments/score_spread.h"
+#include "experiments/worked_example/score_spread.h"
 
 #include <cmath>
 

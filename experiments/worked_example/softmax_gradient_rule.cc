@@ -1,4 +1,4 @@
-#include "experiments/row_rule.h"
+#include "experiments/worked_example/softmax_gradient_rule.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,14 +7,14 @@
 
 #include "absl/types/span.h"
 #include "attention/attention.h"
-#include "attention/gradient_check.h"
 #include "attention/softmax.h"
+#include "attention/testing/gradient_check.h"
+#include "attention/textbook/single_head.h"
 #include "base/elementary.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "base/status.h"
-#include "base/tensor.h"
-#include "experiments/matrix.h"
-#include "experiments/single_head.h"
+#include "base/tensor/matrix.h"
+#include "base/tensor/tensor.h"
 
 namespace softlookup {
 namespace {

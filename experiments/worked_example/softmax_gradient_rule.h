@@ -16,8 +16,8 @@
 //                               MeasureRowRule({.rows = 1000, .seed = 1}));
 //
 // Source: the chapter, section 2, on the gradient of a row.
-#ifndef SOFTLOOKUP_EXPERIMENTS_ROW_RULE_H_
-#define SOFTLOOKUP_EXPERIMENTS_ROW_RULE_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_WORKED_EXAMPLE_SOFTMAX_GRADIENT_RULE_H_
+#define SOFTLOOKUP_EXPERIMENTS_WORKED_EXAMPLE_SOFTMAX_GRADIENT_RULE_H_
 
 #include <cstdint>
 
@@ -36,4 +36,4 @@ absl::StatusOr<Json> MeasureRowRule(const RowRuleDraws& draws);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_ROW_RULE_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_WORKED_EXAMPLE_SOFTMAX_GRADIENT_RULE_H_

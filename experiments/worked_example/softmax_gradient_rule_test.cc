@@ -1,4 +1,4 @@
-#include "experiments/row_rule.h"
+#include "experiments/worked_example/softmax_gradient_rule.h"
 
 #include "gtest/gtest.h"
 

@@ -1,4 +1,4 @@
-#include "experiments/triangle.h"
+#include "experiments/worked_example/triangle.h"
 
 #include <cmath>
 

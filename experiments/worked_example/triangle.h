@@ -7,8 +7,8 @@
 //   Barycentric(triangle, {4.0 / 3, 5.0 / 3})      // {1/3, 1/3, 1/3}
 //
 // Source: the chapter, section 3, on the geometry of the outputs.
-#ifndef SOFTLOOKUP_EXPERIMENTS_TRIANGLE_H_
-#define SOFTLOOKUP_EXPERIMENTS_TRIANGLE_H_
+#ifndef SOFTLOOKUP_EXPERIMENTS_WORKED_EXAMPLE_TRIANGLE_H_
+#define SOFTLOOKUP_EXPERIMENTS_WORKED_EXAMPLE_TRIANGLE_H_
 
 #include <array>
 #include <cstddef>
@@ -42,4 +42,4 @@ size_t NearestCorner(const Triangle& triangle, const Point& point);
 
 }  // namespace softlookup
 
-#endif  // SOFTLOOKUP_EXPERIMENTS_TRIANGLE_H_
+#endif  // SOFTLOOKUP_EXPERIMENTS_WORKED_EXAMPLE_TRIANGLE_H_

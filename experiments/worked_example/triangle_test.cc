@@ -1,9 +1,9 @@
-#include "experiments/triangle.h"
+#include "experiments/worked_example/triangle.h"
 
 #include <cmath>
 #include <cstdint>
 
-#include "base/random.h"
+#include "base/random/random.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

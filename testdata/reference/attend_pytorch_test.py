@@ -21,9 +21,9 @@ import unittest
 import numpy
 import torch
 
-from base import safetensors_numpy
+from base.safetensors import safetensors_numpy
 
-PROGRAM = os.path.abspath("attention/attend")
+PROGRAM = os.path.abspath("attention/attend/attend")
 SEED = 20250302
 CASES = 200
 # In memory where there is such a folder: a run waits for the disk otherwise.

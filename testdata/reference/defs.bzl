@@ -13,8 +13,8 @@ def pytorch_test(name, script, data = [], **kwargs):
     """A test whose `script` runs with the Python that has PyTorch."""
     py_test(
         name = name,
-        srcs = ["//testdata/reference:run_with.py"],
-        main = "//testdata/reference:run_with.py",
+        srcs = [":run_with.py"],
+        main = ":run_with.py",
         args = [
             PYTHON,
             "$(location %s)" % script,

@@ -15,9 +15,9 @@ import unittest
 import numpy
 import torch
 
-from base import safetensors_numpy
+from base.safetensors import safetensors_numpy
 
-INDUCTION = os.path.abspath("experiments/induction")
+INDUCTION = os.path.abspath("experiments/induction/induction")
 RUN_MODEL = os.path.abspath("model/run_model")
 SEED = 20251130
 
