@@ -98,8 +98,9 @@ std::string OutputDirectory() {
 }
 
 int ExperimentMain(int argc, char** argv, const Experiment& experiment) {
-  return RunProgram(argc, argv, experiment.question,
-                    [&experiment] { return Run(experiment); });
+  return RunProgram(
+      argc, argv, experiment.question,
+      [&experiment] { return Run(experiment); }, experiment.renamed_flags);
 }
 
 }  // namespace softlookup

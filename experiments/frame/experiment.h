@@ -30,6 +30,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/json.h"
+#include "base/program.h"
 
 namespace softlookup {
 
@@ -53,6 +54,8 @@ struct Experiment {
   std::function<absl::StatusOr<ExperimentRun>()> run;
   // Prints tables of the results to stdout.
   std::function<void(const ExperimentRun&)> print;
+  // Old names of flags, to be answered with the new ones.
+  RenamedFlags renamed_flags = {};
 };
 
 // Where the results go: --output, as an absolute path or from where the
