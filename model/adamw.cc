@@ -31,7 +31,8 @@ absl::Status CheckAdamWOptions(const AdamWOptions& options) {
     return error("epsilon", options.epsilon, "a positive number");
   }
   for (const auto& [name, value] :
-       {std::pair("decay", options.decay), std::pair("clip", options.clip)}) {
+       {std::pair("weight_decay", options.weight_decay),
+        std::pair("clip", options.clip)}) {
     if (!(value >= 0 && std::isfinite(value))) {
       return error(name, value, "0 or a positive number");
     }
@@ -41,25 +42,25 @@ absl::Status CheckAdamWOptions(const AdamWOptions& options) {
 
 AdamW::AdamW(const ParameterLayout& layout, const AdamWOptions& options)
     : options_(options),
-      decay_(layout.size()),
+      weight_decay_(layout.size()),
       mean_(layout.size()),
       square_(layout.size()) {
   SOFTLOOKUP_CHECK(CheckAdamWOptions(options).ok(), "valid options");
   for (const ParameterTensor& tensor : layout.tensors()) {
     if (!tensor.decays) continue;
     ForEachElement(
-        [&](float& decay) { decay = static_cast<float>(options.decay); },
-        layout.View(tensor, decay_.data()));
+        [&](float& x) { x = static_cast<float>(options.weight_decay); },
+        layout.View(tensor, weight_decay_.data()));
   }
 }
 
 double AdamW::Step(double rate, absl::Span<const float> gradient,
                    absl::Span<float> parameters,
-                   const kernels::KernelOptions& run) {
+                   const kernels::KernelOptions& execution) {
   SOFTLOOKUP_CHECK(
       gradient.size() == mean_.size() && parameters.size() == mean_.size(),
       "a gradient and a parameter for every element");
-  const double norm = kernels::ArrayNorm(gradient, run);
+  const double norm = kernels::ArrayNorm(gradient, execution);
   if (!std::isfinite(norm)) return norm;
   ++steps_;
   const double steps = static_cast<double>(steps_);
@@ -88,11 +89,11 @@ double AdamW::Step(double rate, absl::Span<const float> gradient,
       w[i] -= step * (direction + decay[i] * w[i]);
     }
   };
-  run.ParallelFor((size + kPerTask - 1) / kPerTask, [&](int64_t task) {
+  execution.ParallelFor((size + kPerTask - 1) / kPerTask, [&](int64_t task) {
     const int64_t begin = task * kPerTask;
     update(std::min(kPerTask, size - begin), gradient.data() + begin,
-           decay_.data() + begin, mean_.data() + begin, square_.data() + begin,
-           parameters.data() + begin);
+           weight_decay_.data() + begin, mean_.data() + begin,
+           square_.data() + begin, parameters.data() + begin);
   });
   return norm;
 }

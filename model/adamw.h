@@ -2,10 +2,11 @@
 // over the flat parameters (Kingma and Ba 2015; Loshchilov and Hutter 2019).
 //
 //   m = b1 m + (1 - b1) g        v = b2 v + (1 - b2) g^2
-//   w = w - rate (m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps) + decay w)
+//   w = w - rate (m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps) + weight_decay
+//   w)
 //
 //   AdamW optimizer(layout, options);
-//   const double norm = optimizer.Step(rate, gradient, weights, run);
+//   const double norm = optimizer.Step(rate, gradient, weights, execution);
 #ifndef SOFTLOOKUP_MODEL_ADAMW_H_
 #define SOFTLOOKUP_MODEL_ADAMW_H_
 
@@ -23,12 +24,12 @@ struct AdamWOptions {
   double beta1 = 0.9;
   double beta2 = 0.98;
   double epsilon = 1e-8;
-  double decay = 0.01;  // on tensors that decay (ParameterTensor)
-  double clip = 1;      // the largest norm of the gradient; 0: no limit
+  double weight_decay = 0.01;  // on tensors that decay (ParameterTensor)
+  double clip = 1;             // the largest norm of the gradient; 0: no limit
 };
 
 // InvalidArgument, naming the option, for betas outside [0, 1), an epsilon that
-// is not positive, and a decay or clip that is negative or not finite.
+// is not positive, and a weight_decay or clip that is negative or not finite.
 absl::Status CheckAdamWOptions(const AdamWOptions& options);
 
 class AdamW {
@@ -39,7 +40,8 @@ class AdamW {
   // One step at the learning rate `rate`. Returns the gradient's norm before
   // clipping; where that is not finite nothing is changed.
   double Step(double rate, absl::Span<const float> gradient,
-              absl::Span<float> parameters, const kernels::KernelOptions& run);
+              absl::Span<float> parameters,
+              const kernels::KernelOptions& execution);
 
   // The state that a checkpoint keeps.
   int64_t steps() const { return steps_; }
@@ -51,7 +53,7 @@ class AdamW {
 
  private:
   AdamWOptions options_;
-  std::vector<float> decay_;  // per parameter: options.decay or 0
+  std::vector<float> weight_decay_;  // per parameter: options.weight_decay or 0
   int64_t steps_ = 0;
   std::vector<float> mean_;
   std::vector<float> square_;

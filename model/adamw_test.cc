@@ -32,7 +32,7 @@ std::vector<float> Draw(RandomStream& stream, int64_t n, double scale) {
 TEST(AdamW, FollowsTheFormulas) {
   RandomStream stream(1, "adamw_test");
   const ParameterLayout layout(Small());
-  const AdamWOptions options = {.decay = 0.3, .clip = 2};
+  const AdamWOptions options = {.weight_decay = 0.3, .clip = 2};
   AdamW optimizer(layout, options);
   std::vector<float> weights = Draw(stream, layout.size(), 1);
   std::vector<double> w(weights.begin(), weights.end());
@@ -114,8 +114,8 @@ TEST(CheckAdamWOptions, NamesTheOption) {
   EXPECT_EQ(error({.beta1 = 1}), "beta1 is 1; allowed: 0 up to below 1");
   EXPECT_EQ(error({.beta2 = -0.5}), "beta2 is -0.5; allowed: 0 up to below 1");
   EXPECT_EQ(error({.epsilon = 0}), "epsilon is 0; allowed: a positive number");
-  EXPECT_EQ(error({.decay = -1}),
-            "decay is -1; allowed: 0 or a positive number");
+  EXPECT_EQ(error({.weight_decay = -1}),
+            "weight_decay is -1; allowed: 0 or a positive number");
   EXPECT_EQ(error({.clip = std::nan("")}),
             "clip is nan; allowed: 0 or a positive number");
 }

@@ -1,5 +1,5 @@
 // The shape of a transformer: one plain struct, every field a choice that
-// experiments turn.
+// experiments turn, and what is counted from it.
 //
 //   ModelConfig config;               // the published two-layer model
 //   config.n_layers = 1;
@@ -73,6 +73,21 @@ absl::Status CheckConfig(const ModelConfig& config);
 
 // The number of parameters of a config that passes CheckConfig.
 int64_t ParameterCount(const ModelConfig& config);
+
+// The floating-point operations of a training step, of the matrix products
+// alone, a multiply-add as two.
+struct StepOperations {
+  double forward = 0;
+  // Each weight matrix twice as often as forward, for the gradients of its two
+  // factors; attention five products instead of two, with the weights computed
+  // again.
+  double backward = 0;
+};
+
+// Of `batch` sequences of `positions` tokens; under the causal mask a query
+// and a key count where the key is visible.
+StepOperations CountStepOperations(const ModelConfig& config, int64_t batch,
+                                   int64_t positions);
 
 // InvalidArgument names the field and what is allowed: "relu", "gelu"; "none",
 // "RMS", "LN"; "none", "standard", "rotary", "alibi".

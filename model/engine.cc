@@ -56,33 +56,31 @@ void Put(const Tensor<double>& from, const StridedView<double>& to) {
 }  // namespace
 
 template <>
-void Engine<float>::Multiply(const StridedView<const float>& a,
-                             const StridedView<const float>& b,
-                             const StridedView<float>& c,
-                             const MultiplyOptions<float>& options) const {
-  kernels::GemmOptions gemm;
-  gemm.accumulate = options.accumulate;
-  if (options.bias != nullptr) {
-    gemm.bias = absl::MakeConstSpan(options.bias, b.dim(1));
-  }
-  CheckOk(kernels::Gemm(a, b, c, gemm, run_));
+void Engine<float>::Product(const StridedView<const float>& a,
+                            const StridedView<const float>& b,
+                            const StridedView<float>& c, const float* bias,
+                            bool accumulate) const {
+  kernels::GemmOptions options;
+  options.accumulate = accumulate;
+  if (bias != nullptr) options.bias = absl::MakeConstSpan(bias, b.dim(1));
+  CheckOk(kernels::Gemm(a, b, c, options, execution_));
 }
 
 template <>
-void Engine<double>::Multiply(const StridedView<const double>& a,
-                              const StridedView<const double>& b,
-                              const StridedView<double>& c,
-                              const MultiplyOptions<double>& options) const {
+void Engine<double>::Product(const StridedView<const double>& a,
+                             const StridedView<const double>& b,
+                             const StridedView<double>& c, const double* bias,
+                             bool accumulate) const {
   SOFTLOOKUP_CHECK(
       a.dim(1) == b.dim(0) && c.dim(0) == a.dim(0) && c.dim(1) == b.dim(1),
       "matrices that fit");
   for (int64_t i = 0; i < c.dim(0); ++i) {
     for (int64_t j = 0; j < c.dim(1); ++j) {
-      double sum = options.accumulate ? c(i, j) : 0;
+      double sum = accumulate ? c(i, j) : 0;
       for (int64_t k = 0; k < a.dim(1); ++k) {
         sum = std::fma(a(i, k), b(k, j), sum);
       }
-      if (options.bias != nullptr) sum += options.bias[j];
+      if (bias != nullptr) sum += bias[j];
       c(i, j) = sum;
     }
   }
@@ -90,58 +88,57 @@ void Engine<double>::Multiply(const StridedView<const double>& a,
 
 template <>
 void Engine<float>::AttentionForward(
-    const AttentionInputs<float>& inputs,
-    const AttentionTargets<float>& targets) const {
-  CheckOk(kernels::AttentionForwardInto(inputs, {}, run_,
-                                        {targets.output, targets.log_sum_exp}));
+    const AttentionInputs<float>& inputs, const StridedView<float>& output,
+    const StridedView<float>& log_sum_exp) const {
+  CheckOk(kernels::AttentionForwardInto(inputs, {}, execution_,
+                                        {output, log_sum_exp}));
 }
 
 template <>
 void Engine<double>::AttentionForward(
-    const AttentionInputs<double>& inputs,
-    const AttentionTargets<double>& targets) const {
+    const AttentionInputs<double>& inputs, const StridedView<double>& output,
+    const StridedView<double>& log_sum_exp) const {
   const auto outputs = reference::AttentionForward(inputs, {});
   CheckOk(outputs.status());
-  Put(outputs->output, targets.output);
-  Put(outputs->log_sum_exp, targets.log_sum_exp);
+  Put(outputs->output, output);
+  Put(outputs->log_sum_exp, log_sum_exp);
 }
 
 template <>
 void Engine<float>::AttentionBackward(
     const AttentionInputs<float>& inputs,
-    const AttentionTargets<float>& outputs,
-    const StridedView<const float>& output_gradient,
-    const AttentionGradientTargets<float>& targets) const {
-  kernels::BackwardViews views = {
-      targets.query, targets.key, targets.value, {}};
+    const StridedView<const float>& output,
+    const StridedView<const float>& log_sum_exp,
+    const StridedView<const float>& d_output, const StridedView<float>& d_query,
+    const StridedView<float>& d_key, const StridedView<float>& d_value) const {
+  kernels::BackwardViews views = {d_query, d_key, d_value, {}};
   Tensor<float> bias;  // its gradient is not asked for
   if (inputs.bias.has_value()) {
     bias = Tensor<float>(inputs.bias->shape());
     views.bias = bias.view();
   }
-  CheckOk(kernels::AttentionBackwardInto(inputs, {}, outputs.output,
-                                         outputs.log_sum_exp, output_gradient,
-                                         run_, views));
+  CheckOk(kernels::AttentionBackwardInto(inputs, {}, output, log_sum_exp,
+                                         d_output, execution_, views));
 }
 
 template <>
 void Engine<double>::AttentionBackward(
-    const AttentionInputs<double>& inputs, const AttentionTargets<double>&,
-    const StridedView<const double>& output_gradient,
-    const AttentionGradientTargets<double>& targets) const {
-  const auto gradients =
-      reference::AttentionBackward(inputs, {}, output_gradient);
+    const AttentionInputs<double>& inputs, const StridedView<const double>&,
+    const StridedView<const double>&, const StridedView<const double>& d_output,
+    const StridedView<double>& d_query, const StridedView<double>& d_key,
+    const StridedView<double>& d_value) const {
+  const auto gradients = reference::AttentionBackward(inputs, {}, d_output);
   CheckOk(gradients.status());
-  Put(gradients->query, targets.query);
-  Put(gradients->key, targets.key);
-  Put(gradients->value, targets.value);
+  Put(gradients->query, d_query);
+  Put(gradients->key, d_key);
+  Put(gradients->value, d_value);
 }
 
 template <>
 void Engine<float>::Map(ArrayFunction function, const float* x, float* y,
                         int64_t n) const {
   CheckOk(kernels::MapArray(function, absl::MakeConstSpan(x, n),
-                            absl::MakeSpan(y, n), run_));
+                            absl::MakeSpan(y, n), execution_));
 }
 
 template <>
@@ -152,28 +149,29 @@ void Engine<double>::Map(ArrayFunction function, const double* x, double* y,
 }
 
 template <typename T>
-void Engine<T>::ForRuns(
-    int64_t n, int64_t run,
+void Engine<T>::ForBlocks(
+    int64_t n, int64_t block,
     const std::function<void(int64_t, int64_t)>& body) const {
-  run_.ParallelFor((n + run - 1) / run, [&](int64_t task) {
-    body(task * run, std::min(n, (task + 1) * run));
+  execution_.ParallelFor((n + block - 1) / block, [&](int64_t task) {
+    body(task * block, std::min(n, (task + 1) * block));
   });
 }
 
 template <typename T>
 void Engine<T>::ForRows(
     int64_t rows, const std::function<void(int64_t, int64_t)>& body) const {
-  ForRuns(rows, kRowsPerTask, body);
+  ForBlocks(rows, kRowsPerTask, body);
 }
 
 template <typename T>
 void Engine<T>::ForColumns(
     int64_t columns, const std::function<void(int64_t, int64_t)>& body) const {
-  // Two runs for each thread, if there are so many.
-  const int64_t share = columns / (2 * int64_t{run_.threads()});
-  ForRuns(columns,
-          std::max(kColumnsPerTask, share / kColumnsPerTask * kColumnsPerTask),
-          body);
+  // Two blocks for each thread, if there are so many.
+  const int64_t share = columns / (2 * int64_t{execution_.threads()});
+  ForBlocks(
+      columns,
+      std::max(kColumnsPerTask, share / kColumnsPerTask * kColumnsPerTask),
+      body);
 }
 
 template class Engine<float>;

@@ -4,7 +4,7 @@
 // over this, runs on both.
 //
 //   Engine<float> engine({.pool = &pool});
-//   engine.Multiply(x.view(), w.view(), y.view(), {.bias = b});
+//   engine.Multiply(x.view(), w.view(), y.view(), bias);
 //
 // Operands must fit: these are not for input from outside, and CHECK.
 #ifndef SOFTLOOKUP_MODEL_ENGINE_H_
@@ -20,63 +20,62 @@
 
 namespace softlookup {
 
-template <typename T>
-struct MultiplyOptions {
-  bool accumulate = false;  // C += A B instead of C = A B
-  const T* bias = nullptr;  // [n], added to every row
-};
-
-// Where attention writes.
-template <typename T>
-struct AttentionTargets {
-  StridedView<T> output;       // [B, H, T, D]
-  StridedView<T> log_sum_exp;  // [B, H, T]
-};
-template <typename T>
-struct AttentionGradientTargets {
-  StridedView<T> query;  // [B, H, T, D]
-  StridedView<T> key;    // [B, Hkv, T, D]
-  StridedView<T> value;  // [B, Hkv, T, D]
-};
-
 // T is float or double.
 template <typename T>
 class Engine {
  public:
-  explicit Engine(const kernels::KernelOptions& run = {}) : run_(run) {}
+  explicit Engine(const kernels::KernelOptions& execution = {})
+      : execution_(execution) {}
 
-  // C = A B: A [m, k] and B [k, n] of any strides, C [m, n] with contiguous
-  // rows. Sums run in an order of their own (attention/kernels/gemm.h).
+  // C = A B + bias: A [m, k] and B [k, n] of any strides, C [m, n] with
+  // contiguous rows, `bias` [n], added to every row, or null. Sums run in an
+  // order of their own (attention/kernels/gemm.h).
   void Multiply(const StridedView<const T>& a, const StridedView<const T>& b,
-                const StridedView<T>& c,
-                const MultiplyOptions<T>& options = {}) const;
+                const StridedView<T>& c, const T* bias = nullptr) const {
+    Product(a, b, c, bias, /*accumulate=*/false);
+  }
+  // C = C + A B + bias.
+  void MultiplyAdd(const StridedView<const T>& a, const StridedView<const T>& b,
+                   const StridedView<T>& c, const T* bias = nullptr) const {
+    Product(a, b, c, bias, /*accumulate=*/true);
+  }
 
+  // Into output [B, H, T, D] and log_sum_exp [B, H, T].
   void AttentionForward(const AttentionInputs<T>& inputs,
-                        const AttentionTargets<T>& targets) const;
+                        const StridedView<T>& output,
+                        const StridedView<T>& log_sum_exp) const;
+  // From what that wrote and d_output [B, H, T, D] into the gradients of the
+  // query [B, H, T, D], the key and the value [B, Hkv, T, D].
   void AttentionBackward(const AttentionInputs<T>& inputs,
-                         const AttentionTargets<T>& outputs,
-                         const StridedView<const T>& output_gradient,
-                         const AttentionGradientTargets<T>& targets) const;
+                         const StridedView<const T>& output,
+                         const StridedView<const T>& log_sum_exp,
+                         const StridedView<const T>& d_output,
+                         const StridedView<T>& d_query,
+                         const StridedView<T>& d_key,
+                         const StridedView<T>& d_value) const;
 
   // y[i] = function(x[i]), i < n; y may be x. One of exp, sigmoid, relu, gelu
   // and its slope.
   void Map(kernels::ArrayFunction function, const T* x, T* y, int64_t n) const;
 
-  // Calls body(begin, end) for runs of rows that together are [0, rows), on
+  // Calls body(begin, end) for blocks of rows that together are [0, rows), on
   // all threads. A row must not depend on another.
   void ForRows(int64_t rows,
                const std::function<void(int64_t, int64_t)>& body) const;
-  // The same for columns, in runs of at least 16, a line of the cache.
+  // The same for columns, in blocks of at least 16, a line of the cache.
   void ForColumns(int64_t columns,
                   const std::function<void(int64_t, int64_t)>& body) const;
 
-  const kernels::KernelOptions& run() const { return run_; }
+  // Instruction set and threads.
+  const kernels::KernelOptions& execution() const { return execution_; }
 
  private:
-  void ForRuns(int64_t n, int64_t run,
-               const std::function<void(int64_t, int64_t)>& body) const;
+  void Product(const StridedView<const T>& a, const StridedView<const T>& b,
+               const StridedView<T>& c, const T* bias, bool accumulate) const;
+  void ForBlocks(int64_t n, int64_t block,
+                 const std::function<void(int64_t, int64_t)>& body) const;
 
-  kernels::KernelOptions run_;
+  kernels::KernelOptions execution_;
 };
 
 }  // namespace softlookup

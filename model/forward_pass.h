@@ -1,7 +1,10 @@
 // One forward pass of a transformer, layer by layer, with its hooks.
 //
-//   ForwardPass<float> pass(parts, weights, batch, positions, hooks);
-//   pass.Layer(0, memory.layers[0], memory.layers[1].resid_pre);
+//   const Pass<float> pass(parts, weights, batch, positions);
+//   ForwardPass<float> forward(pass, activations, hooks);
+//   forward.Embed(tokens);
+//   for (int64_t i = 0; i < layers; ++i) forward.Layer(i);
+//   forward.Unembed();                      // activations.logits
 //
 // Transformer::Forward checks what comes from outside and then runs this.
 #ifndef SOFTLOOKUP_MODEL_FORWARD_PASS_H_
@@ -19,61 +22,55 @@
 
 namespace softlookup {
 
+// T is float or double.
 template <typename T>
-class ForwardPass : private Pass<T> {
+class ForwardPass {
  public:
   // `hooks` may be null. All arguments must outlive it.
-  ForwardPass(const TransformerParts<T>& parts, const T* weights, int64_t batch,
-              int64_t positions, Hooks<T>* hooks)
-      : Pass<T>(parts, weights, batch, positions),
-        hooks_(hooks),
-        hooked_(hooks == nullptr ? std::set<std::string>() : hooks->Names()) {}
+  ForwardPass(const Pass<T>& pass, TransformerActivations<T>& activations,
+              Hooks<T>* hooks);
 
-  using Pass<T>::Bias;
-  using Pass<T>::Unembedding;
-  using Pass<T>::rows;
+  // Tokens [B, T] to the residual stream before layer 0.
+  void Embed(const Tensor<int32_t>& tokens);
+  // Layer `index`, from its resid_pre to that of the next or to resid_final.
+  void Layer(int64_t index);
+  // From resid_final to the logits.
+  void Unembed();
 
-  // Whether a hook asks for a point.
-  bool Wants(const std::string& name) const { return hooked_.count(name) > 0; }
-  // Shows the activation at a point to a hook that asks for it; one that edits
-  // the point may change it.
-  void Visit(const std::string& name, const StridedView<T>& activation) const;
+ private:
+  static constexpr int64_t kNoLayer = -1;
+  // Where hooks come by. Its name, "blocks.i.hook_z" or without a layer
+  // "hook_embed", is put together only where there are hooks.
+  struct Point {
+    int64_t layer;
+    const char* name;
+    std::string Name() const;
+  };
+
+  bool Wants(const Point& point) const {
+    return hooks_ != nullptr && hooked_.count(point.Name()) > 0;
+  }
+  // Whether a hook changes what stands at a point that it wants.
+  bool Edits(const Point& point) const { return hooks_->Edits(point.Name()); }
+  // Shows the activation to a hook that wants the point; one that edits it may
+  // change the activation.
+  void Visit(const Point& point, const StridedView<T>& activation) const;
   // [B T, n] as [B, T, n].
   StridedView<T> ByPosition(Tensor<T>& tensor) const {
-    return tensor.view().SplitAxis(0, {batch, positions});
+    return tensor.view().SplitAxis(0, {pass_.batch, pass_.positions});
   }
 
   // The input of a branch, or of the unembedding: x itself, or normalised by
-  // the norm whose parameters lie at `offset`. `name` is that of its point
-  // without the last part.
-  const Tensor<T>& Normalize(const std::string& name, const Tensor<T>& x,
+  // the norm whose parameters lie at `offset`.
+  const Tensor<T>& Normalize(const Point& point, const Tensor<T>& x,
                              int64_t offset, NormActivations<T>& norm) const;
-
-  // Layer `index` from layer.resid_pre; `next` is what it leaves behind.
-  void Layer(int64_t index, LayerActivations<T>& layer, Tensor<T>& next) const;
-
- private:
-  using Pass<T>::batch;
-  using Pass<T>::config;
-  using Pass<T>::engine;
-  using Pass<T>::head_columns;
-  using Pass<T>::layout;
-  using Pass<T>::positions;
-  using Pass<T>::qkv_width;
-  using Pass<T>::weights;
-  using Pass<T>::Inputs;
-  using Pass<T>::Key;
-  using Pass<T>::Output;
-  using Pass<T>::Query;
-  using Pass<T>::RotateHeads;
-  using Pass<T>::Share;
-  using Pass<T>::Value;
-  using Pass<T>::Weight;
-
   // x = residual + A B + bias: a branch's write, at a point of its own.
-  void AddBranch(const std::string& name, const Tensor<T>& a,
+  void AddBranch(const Point& point, const Tensor<T>& a,
                  const StridedView<const T>& b, const T* bias,
                  const Tensor<T>& residual, Tensor<T>& x) const;
+  // The branches of a layer, from what enters it to x.
+  void Attention(int64_t index, LayerActivations<T>& layer, Tensor<T>& x) const;
+  void Mlp(int64_t index, LayerActivations<T>& layer, Tensor<T>& x) const;
   // The weights of attention, [B, H, T, T], in textbook order.
   Tensor<T> Pattern(const Tensor<T>& qkv) const;
   // z = pattern v, head by head.
@@ -83,6 +80,10 @@ class ForwardPass : private Pass<T> {
   // the head.
   void SmearKeys(int64_t offset, LayerActivations<T>& layer) const;
 
+  const Pass<T>& pass_;
+  const ModelConfig& config_;
+  const Engine<T>& engine_;
+  TransformerActivations<T>& activations_;
   Hooks<T>* const hooks_;
   const std::set<std::string> hooked_;
 };

@@ -148,8 +148,8 @@ void StoreParameters(const std::string& prefix, const ParameterLayout& layout,
 }
 
 absl::Status Evaluate(const SavedModel& saved, const Input& input,
-                      const KernelOptions& run, SafetensorsFile& output) {
-  const Transformer<float> model(saved.config, Engine<float>(run));
+                      const KernelOptions& execution, SafetensorsFile& output) {
+  const Transformer<float> model(saved.config, Engine<float>(execution));
   const std::vector<std::string> names = absl::GetFlag(FLAGS_activations);
   ActivationCache<float> cache({names.begin(), names.end()});
   TransformerActivations<float> memory;
@@ -180,13 +180,14 @@ absl::Status Evaluate(const SavedModel& saved, const Input& input,
 }
 
 absl::Status Train(const SavedModel& saved, const Input& input,
-                   const KernelOptions& run, SafetensorsFile& output) {
-  const AdamWOptions options = {.beta1 = absl::GetFlag(FLAGS_beta1),
-                                .beta2 = absl::GetFlag(FLAGS_beta2),
-                                .decay = absl::GetFlag(FLAGS_weight_decay),
-                                .clip = absl::GetFlag(FLAGS_clip)};
+                   const KernelOptions& execution, SafetensorsFile& output) {
+  const AdamWOptions options = {
+      .beta1 = absl::GetFlag(FLAGS_beta1),
+      .beta2 = absl::GetFlag(FLAGS_beta2),
+      .weight_decay = absl::GetFlag(FLAGS_weight_decay),
+      .clip = absl::GetFlag(FLAGS_clip)};
   SOFTLOOKUP_RETURN_IF_ERROR(CheckAdamWOptions(options));
-  Trainer trainer(saved.config, options, /*seed=*/0, run);
+  Trainer trainer(saved.config, options, /*seed=*/0, execution);
   const size_t count = saved.weights.size();
   SOFTLOOKUP_RETURN_IF_ERROR(trainer.Restore(
       0, saved.weights, std::vector<float>(count), std::vector<float>(count)));
@@ -250,10 +251,10 @@ absl::Status Run() {
   SOFTLOOKUP_ASSIGN_OR_RETURN(const SavedModel saved, LoadModel(model));
   SOFTLOOKUP_ASSIGN_OR_RETURN(const Input input, ReadInput(in, train));
   ThreadPool pool(static_cast<int>(threads));
-  const KernelOptions run = {set, &pool};
+  const KernelOptions execution = {set, &pool};
   SafetensorsFile output;
-  SOFTLOOKUP_RETURN_IF_ERROR(train ? Train(saved, input, run, output)
-                                   : Evaluate(saved, input, run, output));
+  SOFTLOOKUP_RETURN_IF_ERROR(train ? Train(saved, input, execution, output)
+                                   : Evaluate(saved, input, execution, output));
   return WriteSafetensors(out, output);
 }
 

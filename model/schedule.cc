@@ -13,11 +13,11 @@ namespace {
 
 constexpr double kPi = 3.14159265358979324;
 
-const NamedValues<Decay>& Decays() {
+const NamedValues<ScheduleShape>& ScheduleShapes() {
   static const auto& names =
-      *new NamedValues<Decay>{{Decay::kConstant, "constant"},
-                              {Decay::kLinear, "linear"},
-                              {Decay::kCosine, "cosine"}};
+      *new NamedValues<ScheduleShape>{{ScheduleShape::kConstant, "constant"},
+                                      {ScheduleShape::kLinear, "linear"},
+                                      {ScheduleShape::kCosine, "cosine"}};
   return names;
 }
 
@@ -51,21 +51,23 @@ double RateAt(const RateSchedule& schedule, int64_t step) {
   // How much of what follows the rise is over.
   const double over = static_cast<double>(step - schedule.warmup) /
                       static_cast<double>(schedule.steps - schedule.warmup);
-  switch (schedule.decay) {
-    case Decay::kConstant:
+  switch (schedule.shape) {
+    case ScheduleShape::kConstant:
       return schedule.peak;
-    case Decay::kLinear:
+    case ScheduleShape::kLinear:
       return schedule.peak * (1 - over);
-    case Decay::kCosine:
+    case ScheduleShape::kCosine:
       return schedule.peak * (1 + Cos(kPi * over)) / 2;
   }
   return schedule.peak;
 }
 
-std::string DecayName(Decay decay) { return NameOf(Decays(), decay); }
+std::string ScheduleShapeName(ScheduleShape shape) {
+  return NameOf(ScheduleShapes(), shape);
+}
 
-absl::StatusOr<Decay> ParseDecay(const std::string& text) {
-  return ParseName(Decays(), "lr_schedule", text);
+absl::StatusOr<ScheduleShape> ParseScheduleShape(const std::string& text) {
+  return ParseName(ScheduleShapes(), "lr_schedule", text);
 }
 
 }  // namespace softlookup

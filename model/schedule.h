@@ -2,7 +2,8 @@
 // to zero by a line or half a cosine (Loshchilov and Hutter 2017).
 //
 //   const RateSchedule schedule = {.peak = 3e-3, .warmup = 100,
-//                                  .steps = 1200, .decay = Decay::kCosine};
+//                                  .steps = 1200, .shape =
+//                                  ScheduleShape::kCosine};
 //   const double rate = RateAt(schedule, step);
 #ifndef SOFTLOOKUP_MODEL_SCHEDULE_H_
 #define SOFTLOOKUP_MODEL_SCHEDULE_H_
@@ -15,13 +16,14 @@
 
 namespace softlookup {
 
-enum class Decay { kConstant, kLinear, kCosine };
+// After the rise.
+enum class ScheduleShape { kConstant, kLinear, kCosine };
 
 struct RateSchedule {
   double peak = 3e-3;
   int64_t warmup = 0;    // steps of the rise, which count among `steps`
   int64_t steps = 1200;  // of the run
-  Decay decay = Decay::kConstant;
+  ScheduleShape shape = ScheduleShape::kConstant;
 };
 
 // InvalidArgument, naming the field, for a peak that is not positive and
@@ -29,13 +31,13 @@ struct RateSchedule {
 absl::Status CheckSchedule(const RateSchedule& schedule);
 
 // The rate of step 0 <= step < schedule.steps, never 0: the n-th of w steps of
-// the rise has n / w of the peak, and a decay would reach 0 at step `steps`.
+// the rise has n / w of the peak, and a fall would reach 0 at step `steps`.
 double RateAt(const RateSchedule& schedule, int64_t step);
 
 // "constant", "linear", "cosine".
-std::string DecayName(Decay decay);
+std::string ScheduleShapeName(ScheduleShape shape);
 // InvalidArgument names what is allowed.
-absl::StatusOr<Decay> ParseDecay(const std::string& text);
+absl::StatusOr<ScheduleShape> ParseScheduleShape(const std::string& text);
 
 }  // namespace softlookup
 

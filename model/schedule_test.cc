@@ -19,23 +19,25 @@ TEST(RateAt, RisesByALineAndThenStays) {
 
 TEST(RateAt, FallsByALineOrHalfACosine) {
   RateSchedule schedule = {
-      .peak = 2, .warmup = 2, .steps = 6, .decay = Decay::kLinear};
+      .peak = 2, .warmup = 2, .steps = 6, .shape = ScheduleShape::kLinear};
   const double line[] = {1, 2, 2, 1.5, 1, 0.5};
   const double root = std::sqrt(0.5);
   const double cosine[] = {1, 2, 2, 1 + root, 1, 1 - root};
   for (int64_t step = 0; step < 6; ++step) {
-    schedule.decay = Decay::kLinear;
+    schedule.shape = ScheduleShape::kLinear;
     EXPECT_EQ(RateAt(schedule, step), line[step]) << step;
-    schedule.decay = Decay::kCosine;
+    schedule.shape = ScheduleShape::kCosine;
     EXPECT_NEAR(RateAt(schedule, step), cosine[step], 1e-15) << step;
   }
 }
 
 TEST(RateAt, IsNeverZero) {
-  for (const Decay decay : {Decay::kConstant, Decay::kLinear, Decay::kCosine}) {
+  for (const ScheduleShape shape :
+       {ScheduleShape::kConstant, ScheduleShape::kLinear,
+        ScheduleShape::kCosine}) {
     for (int64_t warmup = 0; warmup <= 5; ++warmup) {
       const RateSchedule schedule = {
-          .peak = 1, .warmup = warmup, .steps = 5, .decay = decay};
+          .peak = 1, .warmup = warmup, .steps = 5, .shape = shape};
       for (int64_t step = 0; step < 5; ++step) {
         EXPECT_GT(RateAt(schedule, step), 0);
         EXPECT_LE(RateAt(schedule, step), 1);
@@ -57,11 +59,13 @@ TEST(CheckSchedule, NamesWhatIsWrong) {
             "warmup is 9; allowed: 0 to the 8 steps");
 }
 
-TEST(ParseDecay, KnowsItsNames) {
-  for (const Decay decay : {Decay::kConstant, Decay::kLinear, Decay::kCosine}) {
-    EXPECT_EQ(*ParseDecay(DecayName(decay)), decay);
+TEST(ParseScheduleShape, KnowsItsNames) {
+  for (const ScheduleShape shape :
+       {ScheduleShape::kConstant, ScheduleShape::kLinear,
+        ScheduleShape::kCosine}) {
+    EXPECT_EQ(*ParseScheduleShape(ScheduleShapeName(shape)), shape);
   }
-  EXPECT_EQ(ParseDecay("step").status().message(),
+  EXPECT_EQ(ParseScheduleShape("step").status().message(),
             "lr_schedule is \"step\"; allowed: constant, linear, cosine");
 }
 

@@ -1,6 +1,5 @@
-#include "model/step_operations.h"
-
 #include "gtest/gtest.h"
+#include "model/config.h"
 
 namespace softlookup {
 namespace {

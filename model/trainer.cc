@@ -12,8 +12,8 @@
 namespace softlookup {
 
 Trainer::Trainer(const ModelConfig& config, const AdamWOptions& options,
-                 uint64_t seed, const kernels::KernelOptions& run)
-    : model_(config, Engine<float>(run)),
+                 uint64_t seed, const kernels::KernelOptions& execution)
+    : model_(config, Engine<float>(execution)),
       optimizer_(model_.layout(), options),
       weights_(model_.layout().size()),
       gradient_(model_.layout().size()) {
@@ -36,7 +36,7 @@ absl::StatusOr<TrainingStep> Trainer::Step(const Tensor<int32_t>& tokens,
   model_.Backward(weights_, tokens, activations_, loss_.d_logits.view(),
                   absl::MakeSpan(gradient_));
   step.gradient_norm = optimizer_.Step(
-      rate, gradient_, absl::MakeSpan(weights_), model_.engine().run());
+      rate, gradient_, absl::MakeSpan(weights_), model_.engine().execution());
   if (!std::isfinite(step.gradient_norm)) {
     return absl::InternalError(
         absl::StrCat("the gradient's norm is ", step.gradient_norm, " at step ",

@@ -36,7 +36,7 @@ class Trainer {
  public:
   // `config` and `options` must pass their checks.
   Trainer(const ModelConfig& config, const AdamWOptions& options, uint64_t seed,
-          const kernels::KernelOptions& run);
+          const kernels::KernelOptions& execution);
 
   const Transformer<float>& model() const { return model_; }
   const std::vector<float>& weights() const { return weights_; }

@@ -63,9 +63,9 @@ TEST(Trainer, LearnsATable) {
   EXPECT_LT(loss, 0.05);
 }
 
-uint64_t HashAfterTraining(const kernels::KernelOptions& run) {
+uint64_t HashAfterTraining(const kernels::KernelOptions& execution) {
   RandomStream stream(2, "trainer_test");
-  Trainer trainer(Small(), {}, 1, run);
+  Trainer trainer(Small(), {}, 1, execution);
   for (int n = 0; n < 10; ++n) {
     const Batch batch = Successors(stream, 8, 17, 11);
     EXPECT_TRUE(trainer.Step(batch.tokens, batch.targets, 1e-2).ok());

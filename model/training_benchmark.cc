@@ -42,7 +42,6 @@
 #include "model/engine.h"
 #include "model/loss.h"
 #include "model/parameters.h"
-#include "model/step_operations.h"
 #include "model/transformer.h"
 
 ABSL_FLAG(std::string, isa, "auto",
@@ -103,8 +102,8 @@ std::vector<Case> Cases() {
 
 // A model, and what a step of training works on.
 struct Training {
-  Training(const Case& one, const KernelOptions& run)
-      : model(one.config, Engine<float>(run)),
+  Training(const Case& one, const KernelOptions& execution)
+      : model(one.config, Engine<float>(execution)),
         optimizer(model.layout(), {}),
         weights(model.layout().size()),
         gradient(model.layout().size()),
@@ -130,7 +129,7 @@ struct Training {
   void Optimize() {
     // So slow that the model stays what it is.
     optimizer.Step(1e-9, gradient, absl::MakeSpan(weights),
-                   model.engine().run());
+                   model.engine().execution());
   }
   static void Check(const absl::Status& status) {
     SOFTLOOKUP_CHECK(status.ok(), "a model that runs");
@@ -162,10 +161,10 @@ std::vector<Phase> Phases(const Case& one) {
 }
 
 // Runs steps for a while; the minimum seconds of each phase, then of a step.
-std::vector<double> Measure(const Case& one, const KernelOptions& run,
+std::vector<double> Measure(const Case& one, const KernelOptions& execution,
                             double least) {
   const std::vector<Phase> phases = Phases(one);
-  Training training(one, run);
+  Training training(one, execution);
   std::vector<std::vector<double>> seconds(phases.size() + 1);
   const double end = SecondsNow() + least;
   for (int64_t step = -2; step < 3 || SecondsNow() < end; ++step) {
@@ -212,9 +211,9 @@ absl::Status Run() {
   for (const Case& one : cases) {
     for (const int count : counts) {
       ThreadPool pool(count);
-      const KernelOptions run = {set, &pool};
-      const double peak = kernels::MeasurePeak(run);
-      const std::vector<double> seconds = Measure(one, run, least);
+      const KernelOptions execution = {set, &pool};
+      const double peak = kernels::MeasurePeak(execution);
+      const std::vector<double> seconds = Measure(one, execution, least);
       std::vector<Phase> phases = Phases(one);
       double all = 0;
       for (const Phase& phase : phases) all += phase.operations;

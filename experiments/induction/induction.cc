@@ -188,14 +188,14 @@ absl::StatusOr<RepeatTrainingOptions> Options() {
                   .replacement = absl::GetFlag(FLAGS_replacement)};
   options.optimizer = {.beta1 = absl::GetFlag(FLAGS_beta1),
                        .beta2 = absl::GetFlag(FLAGS_beta2),
-                       .decay = absl::GetFlag(FLAGS_weight_decay),
+                       .weight_decay = absl::GetFlag(FLAGS_weight_decay),
                        .clip = absl::GetFlag(FLAGS_clip)};
   options.schedule = {.peak = absl::GetFlag(FLAGS_rate),
                       .warmup = absl::GetFlag(FLAGS_warmup),
                       .steps = absl::GetFlag(FLAGS_steps)};
-  const auto decay = ParseDecay(absl::GetFlag(FLAGS_lr_schedule));
-  SOFTLOOKUP_RETURN_IF_ERROR(AsFlag(decay.status()));
-  options.schedule.decay = *decay;
+  const auto shape = ParseScheduleShape(absl::GetFlag(FLAGS_lr_schedule));
+  SOFTLOOKUP_RETURN_IF_ERROR(AsFlag(shape.status()));
+  options.schedule.shape = *shape;
   options.seed = absl::GetFlag(FLAGS_seed);
   options.curve_interval = absl::GetFlag(FLAGS_curve_interval);
   options.curve_sequences = absl::GetFlag(FLAGS_curve_sequences);

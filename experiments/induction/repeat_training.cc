@@ -42,12 +42,12 @@ Json TrainingParameters(const RepeatTrainingOptions& options) {
   json["beta1"] = optimizer.beta1;
   json["beta2"] = optimizer.beta2;
   json["epsilon"] = optimizer.epsilon;
-  json["weight_decay"] = optimizer.decay;
+  json["weight_decay"] = optimizer.weight_decay;
   json["clip"] = optimizer.clip;
   json["rate"] = options.schedule.peak;
   json["warmup"] = options.schedule.warmup;
   json["steps"] = options.schedule.steps;
-  json["rate_decay"] = DecayName(options.schedule.decay);
+  json["rate_decay"] = ScheduleShapeName(options.schedule.shape);
   json["curve_interval"] = options.curve_interval;
   json["curve_sequences"] = options.curve_sequences;
   return json;

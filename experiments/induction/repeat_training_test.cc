@@ -36,7 +36,7 @@ RepeatTrainingOptions Small() {
                   .min_period = 3,
                   .max_period = 8};
   options.schedule = {
-      .peak = 1e-2, .warmup = 5, .steps = 30, .decay = Decay::kCosine};
+      .peak = 1e-2, .warmup = 5, .steps = 30, .shape = ScheduleShape::kCosine};
   options.curve_interval = 7;
   options.curve_sequences = 6;
   return options;
@@ -119,7 +119,8 @@ TEST(TrainOnRepeats, GoesOnFromVersion1) {
                   .vocabulary = 6,
                   .min_period = 3,
                   .max_period = 6};
-  options.schedule = {.warmup = 10, .steps = 1500, .decay = Decay::kCosine};
+  options.schedule = {
+      .warmup = 10, .steps = 1500, .shape = ScheduleShape::kCosine};
   options.seed = 2;
   options.curve_interval = 1500;
   options.curve_sequences = 2;
