@@ -1,8 +1,8 @@
 // The values of an enumeration under the names that flags and files give them.
 //
-//   const NamedValues<Norm> kNorms = {{Norm::kNone, "none"}, ...};
-//   NameOf(kNorms, Norm::kNone);                    // "none"
-//   ParseName(kNorms, "norm", text);                // or what is allowed
+//   const NamedValues<Act> kActs = {{Act::kRelu, "relu"}, ...};
+//   NameOf(kActs, Act::kRelu);                      // "relu"
+//   ParseName(kActs, "act_fn", text);               // or what is allowed
 #ifndef SOFTLOOKUP_BASE_NAMED_VALUES_H_
 #define SOFTLOOKUP_BASE_NAMED_VALUES_H_
 

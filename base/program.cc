@@ -50,7 +50,8 @@ bool IsHelp(const std::string& argument) {
   return argument == "--help" || argument == "-help" || argument == "-h";
 }
 
-absl::Status ParseFlags(const std::vector<std::string>& arguments) {
+absl::Status ParseFlags(const std::vector<std::string>& arguments,
+                        const RenamedFlags& renamed) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     absl::string_view body = arguments[i];
     if (!absl::ConsumePrefix(&body, "-") || body.empty() || body == "-") {
@@ -65,6 +66,11 @@ absl::Status ParseFlags(const std::vector<std::string>& arguments) {
     absl::CommandLineFlag* negated =
         flag == nullptr ? NegatedFlag(name) : nullptr;
     if (flag == nullptr && negated == nullptr) {
+      const auto found = renamed.find(std::string(name));
+      if (found != renamed.end()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--", name, " is now --", found->second));
+      }
       return absl::InvalidArgumentError(
           absl::StrCat("unknown flag --", name, " (see --help)"));
     }
@@ -151,7 +157,8 @@ std::string ProgramName(const char* argv0) {
 }
 
 int RunProgram(int argc, char** argv, const std::string& usage,
-               const std::function<absl::Status()>& run) {
+               const std::function<absl::Status()>& run,
+               const RenamedFlags& renamed) {
   const std::string program = ProgramName(argv[0]);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   for (const std::string& argument : arguments) {
@@ -163,7 +170,7 @@ int RunProgram(int argc, char** argv, const std::string& usage,
   // A write beyond the limit on file sizes shall fail like one on a full disk,
   // not end the program with a file half-written.
   std::signal(SIGXFSZ, SIG_IGN);
-  absl::Status status = ParseFlags(arguments);
+  absl::Status status = ParseFlags(arguments, renamed);
   if (status.ok()) status = CheckProcessor();
   if (status.ok()) status = RunGuarded(run);
   return Finish(program, status);

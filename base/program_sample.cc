@@ -59,6 +59,6 @@ absl::Status Run() {
 }  // namespace softlookup
 
 int main(int argc, char** argv) {
-  return softlookup::RunProgram(argc, argv, "Shows its flags.",
-                                softlookup::Run);
+  return softlookup::RunProgram(argc, argv, "Shows its flags.", softlookup::Run,
+                                {{"entries", "keys"}});
 }

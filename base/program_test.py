@@ -83,6 +83,12 @@ class ProgramTest(unittest.TestCase):
             self.expect_usage_error(["--%s=keys" % name],
                                     "unknown flag --%s (see --help)" % name)
 
+    def test_renamed_flags(self):
+        for arguments in ["--entries=3"], ["--entries", "3"], ["-entries"]:
+            self.expect_usage_error(arguments, "--entries is now --keys")
+        self.expect_usage_error(["--noentries"],
+                                "unknown flag --noentries (see --help)")
+
     def test_bad_values(self):
         self.expect_usage_error(
             ["--keys=ten"],

@@ -10,10 +10,10 @@ namespace {
 // The stream: the token, the position, the token before, the prediction.
 ModelConfig Config(int64_t vocabulary, int64_t positions) {
   ModelConfig config;
-  config.width = 3 * vocabulary + positions;
-  config.head_width = positions;
-  config.vocabulary = vocabulary;
-  config.context = positions;
+  config.d_model = 3 * vocabulary + positions;
+  config.d_head = positions;
+  config.d_vocab = vocabulary;
+  config.n_ctx = positions;
   return config;
 }
 

@@ -76,8 +76,8 @@ Json MeasureComposition(const ParameterLayout& layout,
                         absl::Span<const float> weights, uint64_t seed,
                         int64_t draws) {
   const ModelConfig& config = layout.config();
-  const int64_t d = config.width;
-  const int64_t width = config.head_width;
+  const int64_t d = config.d_model;
+  const int64_t width = config.d_head;
   // Scores do not depend on the scale of the weights.
   RandomStream stream(seed, "composition baseline");
   std::vector<double> baseline;
@@ -99,11 +99,11 @@ Json MeasureComposition(const ParameterLayout& layout,
       {"draws", draws}, {"mean", mean}, {"standard_deviation", deviation}};
   json["pairs"] = Json::array();
   const WeightMatrices matrices(layout, weights);
-  for (int64_t from = 0; from < config.layers; ++from) {
-    for (int64_t h = 0; h < config.heads; ++h) {
+  for (int64_t from = 0; from < config.n_layers; ++from) {
+    for (int64_t h = 0; h < config.n_heads; ++h) {
       const Tensor<double> write = matrices.OutputValue(from, h);
-      for (int64_t to = from + 1; to < config.layers; ++to) {
-        for (int64_t g = 0; g < config.heads; ++g) {
+      for (int64_t to = from + 1; to < config.n_layers; ++to) {
+        for (int64_t g = 0; g < config.n_heads; ++g) {
           const Tensor<double> query_key = matrices.QueryKey(to, g);
           Json entry;
           entry["from"] = HeadNameJson({from, h});
@@ -150,7 +150,8 @@ Json MeasureFullCircuits(const ParameterLayout& layout,
                               /*shift=*/0, /*causal=*/false);
   json["direct"] = CircuitJson(MatrixProduct(query, Transposed(embedding)),
                                /*shift=*/0, /*causal=*/false);
-  if (layout.config().positions == Positions::kLearned) {
+  if (layout.config().positional_embedding_type ==
+      PositionalEmbeddingType::kStandard) {
     const Tensor<double> table = matrices.Positions();
     json["position"] = CircuitJson(
         MatrixProduct(

@@ -54,7 +54,7 @@ TEST(MeasureComposition, TheBaselineIsWhatRandomFactorsGive) {
   const HandWeightedTransformer hand(8, 18);
   const Json json =
       MeasureComposition(hand.model.layout(), hand.weights, 1, 400);
-  const double d = static_cast<double>(hand.model.config().width);
+  const double d = static_cast<double>(hand.model.config().d_model);
   // ||A B||^2 has the mean d D d D d, the product of norms (d D d)^2, to
   // leading order.
   EXPECT_NEAR(json["baseline"]["mean"].get<double>(), 1 / std::sqrt(d), 0.01);

@@ -70,7 +70,7 @@ HeadPair ChooseHeads(const Json& single_heads, int64_t layers) {
 absl::StatusOr<HeadInterventions> HeadInterventions::Make(
     const Transformer<float>& model, absl::Span<const float> weights,
     const RepeatedSequences& sequences) {
-  const int64_t layers = model.config().layers;
+  const int64_t layers = model.config().n_layers;
   SOFTLOOKUP_CHECK(layers >= 2, "a model with two layers or more");
   HeadInterventions made(model, weights, sequences);
   std::set<std::string> points;
@@ -110,8 +110,8 @@ absl::StatusOr<Json> HeadInterventions::Effect(Hooks<float>& hooks) const {
 absl::StatusOr<Json> HeadInterventions::SingleHeads() const {
   const ModelConfig& config = model_.config();
   Json all = Json::array();
-  for (int64_t layer = 0; layer < config.layers; ++layer) {
-    for (int64_t head = 0; head < config.heads; ++head) {
+  for (int64_t layer = 0; layer < config.n_layers; ++layer) {
+    for (int64_t head = 0; head < config.n_heads; ++head) {
       Json json = HeadNameJson({layer, head});
       Interventions<float> zero;
       ZeroHead(layer, head, zero);
@@ -123,7 +123,7 @@ absl::StatusOr<Json> HeadInterventions::SingleHeads() const {
       ResampleHead(layer, head, z_[layer], resample);
       SOFTLOOKUP_ASSIGN_OR_RETURN(json["resample"], Effect(resample));
       Interventions<float> frozen;
-      for (int64_t i = 0; i < config.layers; ++i) {
+      for (int64_t i = 0; i < config.n_layers; ++i) {
         FreezePattern(i, patterns_[i], frozen);
       }
       ZeroHead(layer, head, frozen);
@@ -137,9 +137,9 @@ absl::StatusOr<Json> HeadInterventions::SingleHeads() const {
 absl::StatusOr<Json> HeadInterventions::Layers() const {
   const ModelConfig& config = model_.config();
   Json all = Json::array();
-  for (int64_t layer = 0; layer < config.layers; ++layer) {
+  for (int64_t layer = 0; layer < config.n_layers; ++layer) {
     Interventions<float> ablation;
-    for (int64_t head = 0; head < config.heads; ++head) {
+    for (int64_t head = 0; head < config.n_heads; ++head) {
       ZeroHead(layer, head, ablation);
     }
     SOFTLOOKUP_ASSIGN_OR_RETURN(Json json, Effect(ablation));
@@ -227,18 +227,18 @@ absl::StatusOr<Json> HeadInterventions::IdealPatterns(
 
   const int64_t layer = pair.induction.layer;
   Interventions<float> without_layer;
-  for (int64_t head = 0; head < config.heads; ++head) {
+  for (int64_t head = 0; head < config.n_heads; ++head) {
     ZeroHead(layer, head, without_layer);
   }
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       json["induction"],
       compare(
           [&](int64_t off, Interventions<float>& edits) {
-            for (int64_t head = 0; head < config.heads; ++head) {
+            for (int64_t head = 0; head < config.n_heads; ++head) {
               const Tensor<float> own = Copy(StridedView<const float>(
                   &patterns_[layer](0, head, 0, 0),
                   {{batch, positions, positions},
-                   {config.heads * positions * positions, positions, 1}}));
+                   {config.n_heads * positions * positions, positions, 1}}));
               SubstitutePattern(layer, head,
                                 IdealCopies(sequences_.tokens, 1 + off, own),
                                 edits);
@@ -286,7 +286,8 @@ absl::StatusOr<double> ExpansionDifference(const ModelConfig& config,
                                            absl::Span<const float> weights,
                                            const Tensor<int32_t>& tokens,
                                            int64_t sequences) {
-  SOFTLOOKUP_CHECK(config.norm == Norm::kNone && config.mlp_width == 0,
+  SOFTLOOKUP_CHECK(config.normalization_type == NormalizationType::kNone &&
+                       config.d_mlp == 0,
                    "a model that is linear once its patterns are frozen");
   const Transformer<double> model(config);
   const std::vector<double> parameters(weights.begin(), weights.end());
@@ -294,7 +295,7 @@ absl::StatusOr<double> ExpansionDifference(const ModelConfig& config,
   const int64_t batch = std::min(sequences, tokens.dim(0));
   const Tensor<int32_t> first = Copy(tokens.view().Slice(0, 0, batch));
   std::set<std::string> points;
-  for (int64_t layer = 0; layer < config.layers; ++layer) {
+  for (int64_t layer = 0; layer < config.n_layers; ++layer) {
     points.insert(AttentionPoint(layer, "hook_z"));
     points.insert(AttentionPoint(layer, "hook_pattern"));
   }
@@ -307,10 +308,10 @@ absl::StatusOr<double> ExpansionDifference(const ModelConfig& config,
 
   double largest = 0;
   double difference = 0;
-  for (int64_t layer = 0; layer < config.layers; ++layer) {
-    for (int64_t head = 0; head < config.heads; ++head) {
+  for (int64_t layer = 0; layer < config.n_layers; ++layer) {
+    for (int64_t head = 0; head < config.n_heads; ++head) {
       Interventions<double> frozen;
-      for (int64_t i = 0; i < config.layers; ++i) {
+      for (int64_t i = 0; i < config.n_layers; ++i) {
         FreezePattern(i, cache.at(AttentionPoint(i, "hook_pattern")), frozen);
       }
       ZeroHead(layer, head, frozen);
@@ -320,13 +321,13 @@ absl::StatusOr<double> ExpansionDifference(const ModelConfig& config,
       for (int64_t b = 0; b < batch; ++b) {
         // The head's write, and what later layers make of it.
         const Tensor<double> output = Copy(StridedView<const double>(
-            &z(b, 0, head, 0), {{positions, config.head_width},
-                                {config.heads * config.head_width, 1}}));
+            &z(b, 0, head, 0),
+            {{positions, config.d_head}, {config.n_heads * config.d_head, 1}}));
         Tensor<double> terms =
             MatrixProduct(output, matrices.Head(layer, "W_O", head));
-        for (int64_t i = layer + 1; i < config.layers; ++i) {
+        for (int64_t i = layer + 1; i < config.n_layers; ++i) {
           Tensor<double> next = terms;
-          for (int64_t h = 0; h < config.heads; ++h) {
+          for (int64_t h = 0; h < config.n_heads; ++h) {
             next =
                 Plus(std::move(next),
                      MatrixProduct(

@@ -7,7 +7,7 @@
 //       HeadInterventions::Make(model, weights, sequences));
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(const Json single,
 //                               interventions.SingleHeads());
-//   const HeadPair pair = ChooseHeads(single, model.config().layers);
+//   const HeadPair pair = ChooseHeads(single, model.config().n_layers);
 //
 // Every effect is a difference from the model as it is, sequence by sequence,
 // with an error over the sequences.
@@ -114,7 +114,7 @@ Tensor<float> IdealDistance(int64_t batch, int64_t positions, int64_t distance);
 Tensor<float> IdealCopies(const Tensor<int32_t>& tokens, int64_t offset,
                           const Tensor<float>& otherwise);
 
-// With all patterns frozen a model without norms and position-wise layers is
+// With all patterns frozen a model without norms and MLPs is
 // linear in a head's output, and taking the head away subtracts exactly the
 // terms of the expansion that contain it: its direct path, and those through
 // the OV circuits of later layers. The largest difference between the logits

@@ -31,11 +31,11 @@ struct Successor {
   }
   static ModelConfig Config() {
     ModelConfig config;
-    config.layers = 1;
-    config.width = kVocabulary;
-    config.head_width = 2;
-    config.vocabulary = kVocabulary;
-    config.context = 20;
+    config.n_layers = 1;
+    config.d_model = kVocabulary;
+    config.d_head = 2;
+    config.d_vocab = kVocabulary;
+    config.n_ctx = 20;
     return config;
   }
   Transformer<float> model;

@@ -35,7 +35,7 @@ Tensor<double> RaisedLogits(const Tensor<float>& values, int64_t b,
 std::set<std::string> PointsOfLayers(const ModelConfig& config,
                                      const std::string& name) {
   std::set<std::string> points;
-  for (int64_t layer = 0; layer < config.layers; ++layer) {
+  for (int64_t layer = 0; layer < config.n_layers; ++layer) {
     points.insert(AttentionPoint(layer, name));
   }
   return points;
@@ -62,10 +62,10 @@ std::vector<TrainedHead> ScorePatterns(const ModelConfig& config,
   const int64_t batch = tokens.dim(0);
   const int64_t positions = tokens.dim(1);
   std::vector<TrainedHead> heads;
-  for (int64_t layer = 0; layer < config.layers; ++layer) {
+  for (int64_t layer = 0; layer < config.n_layers; ++layer) {
     const Tensor<float>& pattern =
         cache.at(AttentionPoint(layer, "hook_pattern"));
-    for (int64_t h = 0; h < config.heads; ++h) {
+    for (int64_t h = 0; h < config.n_heads; ++h) {
       TrainedHead head;
       head.layer = layer;
       head.head = h;
@@ -114,7 +114,8 @@ absl::StatusOr<std::vector<TrainedHead>> MeasureHeads(
         cache.at(AttentionPoint(head.layer, "hook_v"));
     const Tensor<double> output =
         MatrixProduct(matrices.Head(head.layer, "W_O", head.head), unembedding);
-    const int64_t key_head = head.head * config.key_heads / config.heads;
+    const int64_t key_head =
+        head.head * config.n_key_value_heads / config.n_heads;
     for (int64_t b = 0; b < sequences.tokens.dim(0); ++b) {
       head.copying.push_back(
           CopyingScore(RaisedLogits(values, b, key_head, output),

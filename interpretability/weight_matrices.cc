@@ -40,7 +40,7 @@ Tensor<double> WeightMatrices::Head(int64_t layer, const std::string& name,
   const ParameterTensor* tensor = layout_.Find(AttentionPoint(layer, name));
   SOFTLOOKUP_CHECK(tensor != nullptr, "a parameter that the model has");
   const StridedView<const float> heads = layout_.View(*tensor, weights_.data());
-  const int64_t index = head * heads.dim(0) / layout_.config().heads;
+  const int64_t index = head * heads.dim(0) / layout_.config().n_heads;
   return ToDouble(
       {&heads(index, 0, 0),
        {{heads.dim(1), heads.dim(2)}, {heads.stride(1), heads.stride(2)}}});

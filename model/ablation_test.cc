@@ -36,12 +36,12 @@ struct Fixture {
   }
   static ModelConfig Config() {
     ModelConfig config;
-    config.heads = 3;
-    config.key_heads = 3;
-    config.width = 6;
-    config.head_width = 2;
-    config.vocabulary = 7;
-    config.context = kPositions;
+    config.n_heads = 3;
+    config.n_key_value_heads = 3;
+    config.d_model = 6;
+    config.d_head = 2;
+    config.d_vocab = 7;
+    config.n_ctx = kPositions;
     return config;
   }
   // The activation at a point, and the logits, of a pass under `edits`.

@@ -40,7 +40,7 @@ struct LayerActivations {
   Tensor<T> log_sum_exp;  // [B, H, T]
   Tensor<T> resid_mid;    // [B T, d], after attention
   NormActivations<T> norm2;
-  Tensor<T> mlp_pre;   // [B T, m]; empty without a position-wise layer
+  Tensor<T> mlp_pre;   // [B T, m]; empty without an MLP
   Tensor<T> mlp_post;  // [B T, m]
 };
 

@@ -14,10 +14,10 @@ namespace {
 
 ModelConfig Small() {
   ModelConfig config;
-  config.layers = 1;
-  config.heads = config.key_heads = 1;
-  config.width = config.head_width = 4;
-  config.vocabulary = config.context = 3;
+  config.n_layers = 1;
+  config.n_heads = config.n_key_value_heads = 1;
+  config.d_model = config.d_head = 4;
+  config.d_vocab = config.n_ctx = 3;
   config.biases = true;
   return config;
 }

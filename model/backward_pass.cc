@@ -47,22 +47,22 @@ void BackwardPass<T>::AddInput(const StridedView<const T>& d_output,
   T* d_weight = gradient_ + offset;
   const T* const from = &d_input[0];
   const T* const normalized = &norm.normalized[0];
-  const int64_t width = config.width;
+  const int64_t width = config.d_model;
   AddSums(
       width,
       [=](int64_t row, int64_t k) {
         return from[row * width + k] * normalized[row * width + k];
       },
       d_weight);
-  if (config.norm == Norm::kLayer) {
+  if (config.normalization_type == NormalizationType::kLn) {
     AddSums(std::as_const(d_input).view(), d_weight + width);
   }
   engine.ForRows(rows, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       T* d = &d_input(row, 0);
-      NormRowBackward(config.norm, &norm.normalized(row, 0), norm.scale[row],
-                      weights + offset, d, config.width, d);
-      for (int64_t k = 0; k < config.width; ++k) d_x(row, k) += d[k];
+      NormRowBackward(config.normalization_type, &norm.normalized(row, 0),
+                      norm.scale[row], weights + offset, d, config.d_model, d);
+      for (int64_t k = 0; k < config.d_model; ++k) d_x(row, k) += d[k];
     }
   });
 }
@@ -70,8 +70,8 @@ void BackwardPass<T>::AddInput(const StridedView<const T>& d_output,
 template <typename T>
 void BackwardPass<T>::PositionWise(const LayerOffsets& at,
                                    const LayerActivations<T>& layer) {
-  const int64_t d = config.width;
-  const int64_t m = config.mlp_width;
+  const int64_t d = config.d_model;
+  const int64_t m = config.d_mlp;
   const StridedView<const T> d_out = memory_.d_x.view();
   // y = post W_out + b_out
   engine.Multiply(layer.mlp_post.view().Transpose(0, 1), d_out,
@@ -84,13 +84,13 @@ void BackwardPass<T>::PositionWise(const LayerOffsets& at,
   // post = f(pre)
   Tensor<T>& slope = memory_.slope;
   Resize(slope, {rows, m});
-  if (config.activation == Activation::kGelu) {
+  if (config.act_fn == ActivationFunction::kGelu) {
     engine.Map(ArrayFunction::kGeluSlope, &layer.mlp_pre[0], &slope[0],
                rows * m);
   }
   engine.ForRows(rows, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin * m; i < end * m; ++i) {
-      if (config.activation == Activation::kRelu) {
+      if (config.act_fn == ActivationFunction::kRelu) {
         slope[i] = layer.mlp_pre[i] > 0 ? T{1} : T{0};
       }
       d_mlp[i] *= slope[i];
@@ -109,9 +109,9 @@ void BackwardPass<T>::PositionWise(const LayerOffsets& at,
 // k'_t = s k_t + (1 - s) k_(t - 1), k'_0 = k_0.
 template <typename T>
 void BackwardPass<T>::Smear(int64_t offset, const LayerActivations<T>& layer) {
-  const int64_t width = config.head_width;
+  const int64_t width = config.d_head;
   const StridedView<T> d_key = Key(&memory_.d_qkv[0]);
-  for (int64_t h = 0; h < config.key_heads; ++h) {
+  for (int64_t h = 0; h < config.n_key_value_heads; ++h) {
     const T share = Share(offset, h);
     T d_share = 0;
     for (int64_t b = 0; b < batch; ++b) {
@@ -140,7 +140,7 @@ void BackwardPass<T>::Smear(int64_t offset, const LayerActivations<T>& layer) {
 template <typename T>
 void BackwardPass<T>::Attention(const LayerOffsets& at,
                                 LayerActivations<T>& layer) {
-  const int64_t d = config.width;
+  const int64_t d = config.d_model;
   const StridedView<const T> d_out = memory_.d_x.view();
   // y = z W_O + b_O
   engine.Multiply(layer.z.view().Transpose(0, 1), d_out,
@@ -157,7 +157,8 @@ void BackwardPass<T>::Attention(const LayerOffsets& at,
       Inputs(layer.qkv), {Output(&layer.z[0]), layer.log_sum_exp.view()},
       Output(&std::as_const(d_z)[0]),
       {Query(&d_qkv[0]), Key(&d_qkv[0]), Value(&d_qkv[0])});
-  if (config.positions == Positions::kRotary) RotateHeads(true, d_qkv);
+  if (config.positional_embedding_type == PositionalEmbeddingType::kRotary)
+    RotateHeads(true, d_qkv);
   if (config.smeared_keys) Smear(at.smear, layer);
   // qkv = norm(x) W_QKV + b_QKV
   const Tensor<T>& input = at.norm1 < 0 ? layer.resid_pre : layer.norm1.output;
@@ -172,7 +173,7 @@ void BackwardPass<T>::Attention(const LayerOffsets& at,
 template <typename T>
 void BackwardPass<T>::Layer(int64_t index, LayerActivations<T>& layer) {
   const LayerOffsets& at = layout.layer(index);
-  if (config.mlp_width > 0) PositionWise(at, layer);
+  if (config.d_mlp > 0) PositionWise(at, layer);
   Attention(at, layer);
 }
 
@@ -180,8 +181,8 @@ void BackwardPass<T>::Layer(int64_t index, LayerActivations<T>& layer) {
 template <typename T>
 void BackwardPass<T>::Unembed(const StridedView<const T>& d_logits,
                               const TransformerActivations<T>& activations) {
-  const int64_t d = config.width;
-  const int64_t vocabulary = config.vocabulary;
+  const int64_t d = config.d_model;
+  const int64_t vocabulary = config.d_vocab;
   const int64_t norm = layout.final_norm();
   const Tensor<T>& last =
       norm < 0 ? activations.resid_final : activations.final_norm.output;
@@ -203,7 +204,7 @@ void BackwardPass<T>::Unembed(const StridedView<const T>& d_logits,
 // x_0 = W_E[token] + W_pos[position]
 template <typename T>
 void BackwardPass<T>::Embed(const Tensor<int32_t>& tokens) {
-  const int64_t d = config.width;
+  const int64_t d = config.d_model;
   // Rows share embeddings, so that threads share the columns.
   engine.ForColumns(d, [&](int64_t begin, int64_t end) {
     for (int64_t row = 0; row < rows; ++row) {

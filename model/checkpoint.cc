@@ -1,5 +1,6 @@
 #include "model/checkpoint.h"
 
+#include <map>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -17,7 +18,7 @@ namespace softlookup {
 namespace {
 
 constexpr char kFormat[] = "softlookup model";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr char kMean[] = "training.mean";
 constexpr char kSquare[] = "training.square";
 
@@ -44,6 +45,33 @@ std::string Metadata(const SafetensorsFile& file, const std::string& name) {
   return found == file.metadata.end() ? "" : found->second;
 }
 
+// A config of version 1 under the names of today.
+Json RenameConfig(const Json& old) {
+  static const auto& fields = *new std::map<std::string, std::string>{
+      {"layers", "n_layers"},
+      {"heads", "n_heads"},
+      {"key_heads", "n_key_value_heads"},
+      {"width", "d_model"},
+      {"head_width", "d_head"},
+      {"mlp_width", "d_mlp"},
+      {"vocabulary", "d_vocab"},
+      {"context", "n_ctx"},
+      {"activation", "act_fn"},
+      {"norm", "normalization_type"},
+      {"positions", "positional_embedding_type"}};
+  static const auto& values = *new std::map<Json, std::string>{
+      {"rms", "RMS"}, {"layer", "LN"}, {"learned", "standard"}};
+  if (!old.is_object()) return old;
+  Json renamed = Json::object();
+  for (const auto& [name, value] : old.items()) {
+    const auto field = fields.find(name);
+    const auto named = values.find(value);
+    renamed[field == fields.end() ? name : field->second] =
+        named == values.end() ? value : Json(named->second);
+  }
+  return renamed;
+}
+
 absl::StatusOr<ModelConfig> LoadConfig(const SafetensorsFile& file,
                                        const std::string& path) {
   if (Metadata(file, "format") != kFormat) {
@@ -62,7 +90,8 @@ absl::StatusOr<ModelConfig> LoadConfig(const SafetensorsFile& file,
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       const Json json,
       ParseJson(Metadata(file, "config"), absl::StrCat(path, ": config")));
-  absl::StatusOr<ModelConfig> config = ConfigFromJson(json);
+  absl::StatusOr<ModelConfig> config =
+      ConfigFromJson(number == 1 ? RenameConfig(json) : json);
   if (!config.ok()) return Error(path, config.status().message());
   return config;
 }

@@ -6,6 +6,9 @@
 // stream stands. Files are written at once or not at all, so that a run that is
 // killed at any moment leaves the last good one.
 //
+// Files are of version 2. In version 1 the config had other names for the same
+// fields and values; it is read, not written.
+//
 //   SOFTLOOKUP_RETURN_IF_ERROR(SaveModel(path, layout, weights));
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(const SavedModel model, LoadModel(path));
 #ifndef SOFTLOOKUP_MODEL_CHECKPOINT_H_

@@ -2,12 +2,14 @@
 
 #include <cstdlib>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/safetensors/safetensors.h"
 #include "base/tensor/stored_tensor.h"
 #include "base/tensor/tensor.h"
@@ -26,15 +28,15 @@ std::string Path(const std::string& name) {
 
 ModelConfig Small() {
   ModelConfig config;
-  config.layers = 1;
-  config.heads = 2;
-  config.key_heads = 1;
-  config.width = 4;
-  config.head_width = 3;
-  config.mlp_width = 5;
-  config.vocabulary = 6;
-  config.context = 7;
-  config.norm = Norm::kLayer;
+  config.n_layers = 1;
+  config.n_heads = 2;
+  config.n_key_value_heads = 1;
+  config.d_model = 4;
+  config.d_head = 3;
+  config.d_mlp = 5;
+  config.d_vocab = 6;
+  config.n_ctx = 7;
+  config.normalization_type = NormalizationType::kLn;
   config.biases = true;
   return config;
 }
@@ -94,6 +96,66 @@ TEST(Checkpoint, ATrainingRunComesBack) {
   EXPECT_EQ(LoadModel(path)->weights, saved.model.weights);
 }
 
+// Hashes as induction printed them when it wrote the files.
+TEST(Checkpoint, Version1Loads) {
+  ModelConfig learned;
+  learned.n_layers = 3;
+  learned.n_heads = 4;
+  learned.n_key_value_heads = 2;
+  learned.d_model = 5;
+  learned.d_head = 1;
+  learned.d_mlp = 7;
+  learned.d_vocab = 8;
+  learned.n_ctx = 12;
+  learned.act_fn = ActivationFunction::kRelu;
+  learned.positional_embedding_type = PositionalEmbeddingType::kStandard;
+  ModelConfig rotary;
+  rotary.n_key_value_heads = 1;
+  rotary.d_model = 4;
+  rotary.d_head = 2;
+  rotary.d_mlp = 3;
+  rotary.d_vocab = 6;
+  rotary.n_ctx = 12;
+  rotary.normalization_type = NormalizationType::kRms;
+  rotary.final_norm = true;
+  rotary.positional_embedding_type = PositionalEmbeddingType::kRotary;
+  rotary.tied = true;
+  ModelConfig alibi = rotary;
+  alibi.n_layers = 3;
+  alibi.n_heads = 1;
+  alibi.d_mlp = 0;
+  alibi.normalization_type = NormalizationType::kLn;
+  alibi.positional_embedding_type = PositionalEmbeddingType::kAlibi;
+  alibi.biases = true;
+  alibi.tied = false;
+  ModelConfig none = rotary;
+  none.n_key_value_heads = 2;
+  none.d_mlp = 0;
+  none.normalization_type = NormalizationType::kNone;
+  none.final_norm = false;
+  none.positional_embedding_type = PositionalEmbeddingType::kNone;
+  none.tied = false;
+  none.smeared_keys = true;
+  for (const auto& [name, config, weights_hash] :
+       {std::tuple("learned", learned, 0x4bc12287123a620eu),
+        std::tuple("rotary", rotary, 0x80e3a811f1042898u),
+        std::tuple("alibi", alibi, 0xa571f8daddac3b88u),
+        std::tuple("none", none, 0x6e81bdf31b11ffbdu)}) {
+    const auto loaded = LoadModel(
+        absl::StrCat("testdata/models_version_1/", name, ".safetensors"));
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    EXPECT_EQ(loaded->config, config) << name;
+    BitHash hash;
+    hash.Add<float>(loaded->weights);
+    EXPECT_EQ(hash.value(), weights_hash) << name;
+    // What is written is of today, to the same model.
+    const std::string path = Path("renamed.safetensors");
+    ASSERT_TRUE(SaveModel(path, ParameterLayout(config), loaded->weights).ok());
+    EXPECT_EQ(ReadSafetensors(path)->metadata.at("version"), "2");
+    EXPECT_EQ(LoadModel(path)->config, config);
+  }
+}
+
 class CheckpointErrorTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -118,11 +180,11 @@ class CheckpointErrorTest : public ::testing::Test {
 };
 
 TEST_F(CheckpointErrorTest, ForeignAndNewerFiles) {
-  file_.metadata["version"] = "2";
+  file_.metadata["version"] = "3";
   EXPECT_EQ(Error(),
-            "written by a newer softlookup: version 2; allowed: up to 1");
+            "written by a newer softlookup: version 3; allowed: up to 2");
   file_.metadata["version"] = "one";
-  EXPECT_EQ(Error(), "version is \"one\"; allowed: 1 to 1");
+  EXPECT_EQ(Error(), "version is \"one\"; allowed: 1 to 2");
   file_.metadata.erase("format");
   EXPECT_EQ(Error(), "no model of softlookup: its metadata do not say so");
 }
@@ -131,12 +193,12 @@ TEST_F(CheckpointErrorTest, Configs) {
   file_.metadata["config"] = "{";
   EXPECT_THAT(Error(), HasSubstr("config"));
   ModelConfig config = Small();
-  config.layers = 1 << 20;
+  config.n_layers = 1 << 20;
   file_.metadata["config"] = ConfigToJson(config).dump();
   EXPECT_THAT(Error(), HasSubstr("parameters and the file"));
-  config.layers = 0;
+  config.n_layers = 0;
   file_.metadata["config"] = ConfigToJson(config).dump();
-  EXPECT_EQ(Error(), "layers is 0; allowed: 1 to 2147483648");
+  EXPECT_EQ(Error(), "n_layers is 0; allowed: 1 to 2147483648");
 }
 
 TEST_F(CheckpointErrorTest, Tensors) {

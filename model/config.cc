@@ -12,24 +12,26 @@
 namespace softlookup {
 namespace {
 
-const NamedValues<Activation>& Activations() {
-  static const auto& names = *new NamedValues<Activation>{
-      {Activation::kRelu, "relu"}, {Activation::kGelu, "gelu"}};
+const NamedValues<ActivationFunction>& ActivationFunctions() {
+  static const auto& names = *new NamedValues<ActivationFunction>{
+      {ActivationFunction::kRelu, "relu"}, {ActivationFunction::kGelu, "gelu"}};
   return names;
 }
 
-const NamedValues<Norm>& Norms() {
-  static const auto& names = *new NamedValues<Norm>{
-      {Norm::kNone, "none"}, {Norm::kRms, "rms"}, {Norm::kLayer, "layer"}};
-  return names;
-}
-
-const NamedValues<Positions>& AllPositions() {
+const NamedValues<NormalizationType>& NormalizationTypes() {
   static const auto& names =
-      *new NamedValues<Positions>{{Positions::kNone, "none"},
-                                  {Positions::kLearned, "learned"},
-                                  {Positions::kRotary, "rotary"},
-                                  {Positions::kAlibi, "alibi"}};
+      *new NamedValues<NormalizationType>{{NormalizationType::kNone, "none"},
+                                          {NormalizationType::kRms, "RMS"},
+                                          {NormalizationType::kLn, "LN"}};
+  return names;
+}
+
+const NamedValues<PositionalEmbeddingType>& PositionalEmbeddingTypes() {
+  static const auto& names = *new NamedValues<PositionalEmbeddingType>{
+      {PositionalEmbeddingType::kNone, "none"},
+      {PositionalEmbeddingType::kStandard, "standard"},
+      {PositionalEmbeddingType::kRotary, "rotary"},
+      {PositionalEmbeddingType::kAlibi, "alibi"}};
   return names;
 }
 
@@ -37,15 +39,15 @@ const NamedValues<Positions>& AllPositions() {
 // for checking, writing and reading.
 template <typename Config>
 auto Sizes(Config& config) {
-  return std::array<std::pair<const char*, decltype(&config.layers)>, 8>{{
-      {"layers", &config.layers},
-      {"heads", &config.heads},
-      {"key_heads", &config.key_heads},
-      {"width", &config.width},
-      {"head_width", &config.head_width},
-      {"mlp_width", &config.mlp_width},
-      {"vocabulary", &config.vocabulary},
-      {"context", &config.context},
+  return std::array<std::pair<const char*, decltype(&config.n_layers)>, 8>{{
+      {"n_layers", &config.n_layers},
+      {"n_heads", &config.n_heads},
+      {"n_key_value_heads", &config.n_key_value_heads},
+      {"d_model", &config.d_model},
+      {"d_head", &config.d_head},
+      {"d_mlp", &config.d_mlp},
+      {"d_vocab", &config.d_vocab},
+      {"n_ctx", &config.n_ctx},
   }};
 }
 
@@ -63,87 +65,84 @@ constexpr int64_t kMaxParameters = int64_t{1} << 31;
 
 }  // namespace
 
-std::string ActivationName(Activation activation) {
-  return NameOf(Activations(), activation);
+absl::StatusOr<ActivationFunction> ParseActFn(const std::string& text) {
+  return ParseName(ActivationFunctions(), "act_fn", text);
 }
-std::string NormName(Norm norm) { return NameOf(Norms(), norm); }
-std::string PositionsName(Positions positions) {
-  return NameOf(AllPositions(), positions);
+absl::StatusOr<NormalizationType> ParseNormalizationType(
+    const std::string& text) {
+  return ParseName(NormalizationTypes(), "normalization_type", text);
 }
-
-absl::StatusOr<Activation> ParseActivation(const std::string& text) {
-  return ParseName(Activations(), "activation", text);
-}
-absl::StatusOr<Norm> ParseNorm(const std::string& text) {
-  return ParseName(Norms(), "norm", text);
-}
-absl::StatusOr<Positions> ParsePositions(const std::string& text) {
-  return ParseName(AllPositions(), "positions", text);
+absl::StatusOr<PositionalEmbeddingType> ParsePositionalEmbeddingType(
+    const std::string& text) {
+  return ParseName(PositionalEmbeddingTypes(), "positional_embedding_type",
+                   text);
 }
 
 int64_t ParameterCount(const ModelConfig& config) {
-  const int64_t d = config.width;
-  const int64_t heads = config.heads;
-  const int64_t key_heads = config.key_heads;
-  const int64_t norm = config.norm == Norm::kNone  ? 0
-                       : config.norm == Norm::kRms ? d
-                                                   : 2 * d;
+  const int64_t d = config.d_model;
+  const int64_t heads = config.n_heads;
+  const int64_t key_heads = config.n_key_value_heads;
+  const int64_t norm = config.normalization_type == NormalizationType::kNone ? 0
+                       : config.normalization_type == NormalizationType::kRms
+                           ? d
+                           : 2 * d;
   const int64_t bias = config.biases ? 1 : 0;
   // Queries and output; keys and values.
   const int64_t projected = SaturatingSum(
       {SaturatingProduct({2, heads}), SaturatingProduct({2, key_heads})});
   const int64_t attention = SaturatingSum(
-      {norm, SaturatingProduct({projected, d, config.head_width}),
-       bias * SaturatingSum(
-                  {SaturatingProduct({heads, config.head_width}),
-                   SaturatingProduct({2, key_heads, config.head_width}), d}),
+      {norm, SaturatingProduct({projected, d, config.d_head}),
+       bias *
+           SaturatingSum({SaturatingProduct({heads, config.d_head}),
+                          SaturatingProduct({2, key_heads, config.d_head}), d}),
        config.smeared_keys ? key_heads : 0});
   const int64_t mlp =
-      config.mlp_width == 0
+      config.d_mlp == 0
           ? 0
-          : SaturatingSum({norm, SaturatingProduct({2, d, config.mlp_width}),
-                           bias * SaturatingSum({config.mlp_width, d})});
+          : SaturatingSum({norm, SaturatingProduct({2, d, config.d_mlp}),
+                           bias * SaturatingSum({config.d_mlp, d})});
   return SaturatingSum(
-      {SaturatingProduct({config.vocabulary, d}),
-       config.positions == Positions::kLearned
-           ? SaturatingProduct({config.context, d})
+      {SaturatingProduct({config.d_vocab, d}),
+       config.positional_embedding_type == PositionalEmbeddingType::kStandard
+           ? SaturatingProduct({config.n_ctx, d})
            : 0,
-       SaturatingProduct({config.layers, SaturatingSum({attention, mlp})}),
+       SaturatingProduct({config.n_layers, SaturatingSum({attention, mlp})}),
        config.final_norm ? norm : 0,
-       config.tied ? 0 : SaturatingProduct({d, config.vocabulary}),
-       bias * config.vocabulary});
+       config.tied ? 0 : SaturatingProduct({d, config.d_vocab}),
+       bias * config.d_vocab});
 }
 
 absl::Status CheckConfig(const ModelConfig& config) {
   for (const auto& [name, size] : Sizes(config)) {
-    const int64_t least = size == &config.mlp_width ? 0 : 1;
+    const int64_t least = size == &config.d_mlp ? 0 : 1;
     // What keeps every product of two sizes within an int64_t.
     if (*size < least || *size > kMaxParameters) {
       return absl::InvalidArgumentError(absl::StrCat(
           name, " is ", *size, "; allowed: ", least, " to ", kMaxParameters));
     }
   }
-  if (config.heads % config.key_heads != 0) {
+  if (config.n_heads % config.n_key_value_heads != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("key_heads is ", config.key_heads,
-                     "; allowed: a divisor of heads = ", config.heads));
+        absl::StrCat("n_key_value_heads is ", config.n_key_value_heads,
+                     "; allowed: a divisor of n_heads = ", config.n_heads));
   }
   constexpr int64_t kMaxHeadWidth = 256;
-  if (config.head_width > kMaxHeadWidth) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("head_width is ", config.head_width, "; allowed: up to ",
-                     kMaxHeadWidth));
+  if (config.d_head > kMaxHeadWidth) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "d_head is ", config.d_head, "; allowed: up to ", kMaxHeadWidth));
   }
-  if (config.positions == Positions::kRotary && config.head_width % 2 != 0) {
+  if (config.positional_embedding_type == PositionalEmbeddingType::kRotary &&
+      config.d_head % 2 != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("head_width is ", config.head_width,
-                     " with rotary positions, which turn pairs; allowed: an "
+        absl::StrCat("d_head is ", config.d_head,
+                     " with rotary embedding, which turns pairs; allowed: an "
                      "even number"));
   }
-  if (config.final_norm && config.norm == Norm::kNone) {
+  if (config.final_norm &&
+      config.normalization_type == NormalizationType::kNone) {
     return absl::InvalidArgumentError(
-        "final_norm is true with norm none; allowed: false, or norm rms or "
-        "layer");
+        "final_norm is true with normalization_type none; allowed: false, or "
+        "normalization_type RMS or LN");
   }
   const int64_t parameters = ParameterCount(config);
   if (parameters > kMaxParameters) {
@@ -157,9 +156,11 @@ absl::Status CheckConfig(const ModelConfig& config) {
 Json ConfigToJson(const ModelConfig& config) {
   Json json = Json::object();
   for (const auto& [name, size] : Sizes(config)) json[name] = *size;
-  json["activation"] = ActivationName(config.activation);
-  json["norm"] = NormName(config.norm);
-  json["positions"] = PositionsName(config.positions);
+  json["act_fn"] = NameOf(ActivationFunctions(), config.act_fn);
+  json["normalization_type"] =
+      NameOf(NormalizationTypes(), config.normalization_type);
+  json["positional_embedding_type"] =
+      NameOf(PositionalEmbeddingTypes(), config.positional_embedding_type);
   for (const auto& [name, on] : Switches(config)) json[name] = *on;
   return json;
 }
@@ -194,13 +195,15 @@ absl::StatusOr<ModelConfig> ConfigFromJson(const Json& json) {
     *size = json[name].get<int64_t>();
   }
   for (const auto& [name, on] : Switches(config)) *on = json[name].get<bool>();
+  SOFTLOOKUP_ASSIGN_OR_RETURN(config.act_fn,
+                              ParseActFn(json["act_fn"].get<std::string>()));
   SOFTLOOKUP_ASSIGN_OR_RETURN(
-      config.activation,
-      ParseActivation(json["activation"].get<std::string>()));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(config.norm,
-                              ParseNorm(json["norm"].get<std::string>()));
+      config.normalization_type,
+      ParseNormalizationType(json["normalization_type"].get<std::string>()));
   SOFTLOOKUP_ASSIGN_OR_RETURN(
-      config.positions, ParsePositions(json["positions"].get<std::string>()));
+      config.positional_embedding_type,
+      ParsePositionalEmbeddingType(
+          json["positional_embedding_type"].get<std::string>()));
   SOFTLOOKUP_RETURN_IF_ERROR(CheckConfig(config));
   return config;
 }

@@ -2,12 +2,14 @@
 // experiments turn.
 //
 //   ModelConfig config;               // the published two-layer model
-//   config.layers = 1;
+//   config.n_layers = 1;
 //   SOFTLOOKUP_RETURN_IF_ERROR(CheckConfig(config));
 //
-// B sequences of T tokens; d the width of the residual stream, H query heads
-// and Hkv key heads of width D, m the width of the position-wise layer, V the
-// vocabulary.
+// Fields and values are named as in TransformerLens's HookedTransformerConfig.
+//
+// B sequences of T tokens; d = d_model, H = n_heads query heads and
+// Hkv = n_key_value_heads key heads of width D = d_head, m = d_mlp, V =
+// d_vocab.
 #ifndef SOFTLOOKUP_MODEL_CONFIG_H_
 #define SOFTLOOKUP_MODEL_CONFIG_H_
 
@@ -20,41 +22,42 @@
 
 namespace softlookup {
 
-// Of the position-wise layer.
-enum class Activation {
+// Of the MLP.
+enum class ActivationFunction {
   kRelu,
   kGelu,  // x Phi(x), by erf
 };
 
 // At the start of every branch, and before the unembedding with final_norm.
-enum class Norm {
+enum class NormalizationType {
   kNone,
-  kRms,    // x / sqrt(mean x^2 + 1e-5), times a weight
-  kLayer,  // (x - mean) / sqrt(variance + 1e-5), times a weight plus a bias
+  kRms,  // x / sqrt(mean x^2 + 1e-5), times a weight
+  kLn,   // (x - mean) / sqrt(variance + 1e-5), times a weight plus a bias
 };
 
 // How the model knows where a token stands.
-enum class Positions {
+enum class PositionalEmbeddingType {
   kNone,
-  kLearned,  // a vector per position, added to the embedding
-  kRotary,   // queries and keys rotated by halves, base 10,000
-  kAlibi,    // scores lowered by 2^(-8 (h + 1) / H) per position of distance
+  kStandard,  // a learned vector per position, added to the embedding
+  kRotary,    // queries and keys rotated by halves, base 10,000
+  kAlibi,     // scores lowered by 2^(-8 (h + 1) / H) per position of distance
 };
 
 struct ModelConfig {
-  int64_t layers = 2;
-  int64_t heads = 2;        // query heads, H
-  int64_t key_heads = 2;    // key and value heads, Hkv; divides H
-  int64_t width = 64;       // of the residual stream, d
-  int64_t head_width = 32;  // D
-  int64_t mlp_width = 0;    // m; 0: attention only
-  int64_t vocabulary = 64;  // V
-  int64_t context = 64;     // the longest sequence
-  Activation activation = Activation::kGelu;
-  Norm norm = Norm::kNone;
+  int64_t n_layers = 2;
+  int64_t n_heads = 2;            // query heads, H
+  int64_t n_key_value_heads = 2;  // Hkv; divides H
+  int64_t d_model = 64;           // width of the residual stream, d
+  int64_t d_head = 32;            // D
+  int64_t d_mlp = 0;              // m; 0: attention only
+  int64_t d_vocab = 64;           // V
+  int64_t n_ctx = 64;             // the longest sequence
+  ActivationFunction act_fn = ActivationFunction::kGelu;
+  NormalizationType normalization_type = NormalizationType::kNone;
   bool final_norm = false;  // the same norm before the unembedding
-  Positions positions = Positions::kLearned;
-  bool biases = false;  // on projections, position-wise layer, unembedding
+  PositionalEmbeddingType positional_embedding_type =
+      PositionalEmbeddingType::kStandard;
+  bool biases = false;  // on projections, MLP, unembedding
   bool tied = false;    // the unembedding is the embedding, transposed
   // Each key head mixes a key with the one before it by a learned share, which
   // gives one layer what otherwise takes two (Olsson et al. 2022).
@@ -64,21 +67,20 @@ struct ModelConfig {
 };
 
 // InvalidArgument, naming the field, for sizes that are not positive or that do
-// not divide, an odd head width with rotary positions, a final norm without a
+// not divide, an odd d_head with rotary embedding, a final norm without a
 // norm, and a model of more than 2^31 parameters.
 absl::Status CheckConfig(const ModelConfig& config);
 
 // The number of parameters of a config that passes CheckConfig.
 int64_t ParameterCount(const ModelConfig& config);
 
-// "relu", "gelu"; "none", "rms", "layer"; "none", "learned", "rotary", "alibi".
-std::string ActivationName(Activation activation);
-std::string NormName(Norm norm);
-std::string PositionsName(Positions positions);
-// InvalidArgument names what is allowed.
-absl::StatusOr<Activation> ParseActivation(const std::string& text);
-absl::StatusOr<Norm> ParseNorm(const std::string& text);
-absl::StatusOr<Positions> ParsePositions(const std::string& text);
+// InvalidArgument names the field and what is allowed: "relu", "gelu"; "none",
+// "RMS", "LN"; "none", "standard", "rotary", "alibi".
+absl::StatusOr<ActivationFunction> ParseActFn(const std::string& text);
+absl::StatusOr<NormalizationType> ParseNormalizationType(
+    const std::string& text);
+absl::StatusOr<PositionalEmbeddingType> ParsePositionalEmbeddingType(
+    const std::string& text);
 
 // All fields, by name.
 Json ConfigToJson(const ModelConfig& config);

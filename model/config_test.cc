@@ -20,15 +20,15 @@ TEST(ModelConfig, ParameterCount) {
   // W_E and W_U 64 x 64, W_pos 64 x 64, per layer four of 64 x 64.
   EXPECT_EQ(ParameterCount(ModelConfig()), 3 * 4096 + 2 * 4 * 4096);
   ModelConfig config;
-  config.layers = 1;
-  config.heads = 3;
-  config.key_heads = 1;
-  config.width = 5;
-  config.head_width = 2;
-  config.mlp_width = 7;
-  config.vocabulary = 11;
-  config.context = 13;
-  config.norm = Norm::kLayer;
+  config.n_layers = 1;
+  config.n_heads = 3;
+  config.n_key_value_heads = 1;
+  config.d_model = 5;
+  config.d_head = 2;
+  config.d_mlp = 7;
+  config.d_vocab = 11;
+  config.n_ctx = 13;
+  config.normalization_type = NormalizationType::kLn;
   config.final_norm = true;
   config.biases = true;
   config.smeared_keys = true;
@@ -38,61 +38,62 @@ TEST(ModelConfig, ParameterCount) {
   EXPECT_EQ(ParameterCount(config),
             11 * 5 + 13 * 5 + attention + mlp + norms + 5 * 11 + 11);
   config.tied = true;
-  config.positions = Positions::kRotary;
-  config.norm = Norm::kRms;
+  config.positional_embedding_type = PositionalEmbeddingType::kRotary;
+  config.normalization_type = NormalizationType::kRms;
   EXPECT_EQ(ParameterCount(config), 11 * 5 + attention + mlp + norms / 2 + 11);
 }
 
 TEST(ModelConfig, ImpossibleShapesAreNamed) {
   ModelConfig config;
-  config.layers = 0;
-  EXPECT_EQ(Error(config), "layers is 0; allowed: 1 to 2147483648");
+  config.n_layers = 0;
+  EXPECT_EQ(Error(config), "n_layers is 0; allowed: 1 to 2147483648");
   config = {};
-  config.mlp_width = -1;
-  EXPECT_EQ(Error(config), "mlp_width is -1; allowed: 0 to 2147483648");
+  config.d_mlp = -1;
+  EXPECT_EQ(Error(config), "d_mlp is -1; allowed: 0 to 2147483648");
   config = {};
-  config.heads = 4;
-  config.key_heads = 3;
-  EXPECT_EQ(Error(config), "key_heads is 3; allowed: a divisor of heads = 4");
-  config = {};
-  config.head_width = 257;
-  EXPECT_EQ(Error(config), "head_width is 257; allowed: up to 256");
-  config = {};
-  config.head_width = 3;
-  EXPECT_EQ(Error(config), "");
-  config.positions = Positions::kRotary;
+  config.n_heads = 4;
+  config.n_key_value_heads = 3;
   EXPECT_EQ(Error(config),
-            "head_width is 3 with rotary positions, which turn pairs; "
+            "n_key_value_heads is 3; allowed: a divisor of n_heads = 4");
+  config = {};
+  config.d_head = 257;
+  EXPECT_EQ(Error(config), "d_head is 257; allowed: up to 256");
+  config = {};
+  config.d_head = 3;
+  EXPECT_EQ(Error(config), "");
+  config.positional_embedding_type = PositionalEmbeddingType::kRotary;
+  EXPECT_EQ(Error(config),
+            "d_head is 3 with rotary embedding, which turns pairs; "
             "allowed: an even number");
   config = {};
   config.final_norm = true;
   EXPECT_EQ(Error(config),
-            "final_norm is true with norm none; allowed: false, or norm rms "
-            "or layer");
+            "final_norm is true with normalization_type none; allowed: "
+            "false, or normalization_type RMS or LN");
   config = {};
-  config.vocabulary = config.width = int64_t{1} << 31;
+  config.d_vocab = config.d_model = int64_t{1} << 31;
   EXPECT_EQ(CheckConfig(config).code(), absl::StatusCode::kInvalidArgument);
   config = {};
-  config.width = 1 << 15;
-  config.vocabulary = 1 << 16;
+  config.d_model = 1 << 15;
+  config.d_vocab = 1 << 16;
   EXPECT_EQ(Error(config),
             "the model has 4313841664 parameters; allowed: up to 2147483648");
 }
 
 TEST(ModelConfig, JsonKeepsEveryField) {
   ModelConfig config;
-  config.layers = 3;
-  config.heads = 8;
-  config.key_heads = 4;
-  config.width = 48;
-  config.head_width = 6;
-  config.mlp_width = 100;
-  config.vocabulary = 17;
-  config.context = 33;
-  config.activation = Activation::kRelu;
-  config.norm = Norm::kRms;
+  config.n_layers = 3;
+  config.n_heads = 8;
+  config.n_key_value_heads = 4;
+  config.d_model = 48;
+  config.d_head = 6;
+  config.d_mlp = 100;
+  config.d_vocab = 17;
+  config.n_ctx = 33;
+  config.act_fn = ActivationFunction::kRelu;
+  config.normalization_type = NormalizationType::kRms;
   config.final_norm = true;
-  config.positions = Positions::kAlibi;
+  config.positional_embedding_type = PositionalEmbeddingType::kAlibi;
   config.biases = true;
   config.tied = true;
   config.smeared_keys = true;
@@ -115,18 +116,20 @@ TEST(ModelConfig, JsonFromElsewhere) {
   json["layer"] = 2;
   EXPECT_EQ(error(json), "config has an unknown field \"layer\"");
   json = ConfigToJson({});
-  json.erase("width");
-  EXPECT_EQ(error(json), "config has no field \"width\"");
+  json.erase("d_model");
+  EXPECT_EQ(error(json), "config has no field \"d_model\"");
   json = ConfigToJson({});
-  json["width"] = "wide";
+  json["d_model"] = "wide";
   EXPECT_EQ(error(json),
-            "config field \"width\" is \"wide\"; allowed: a value like 64");
+            "config field \"d_model\" is \"wide\"; allowed: a value like 64");
   json = ConfigToJson({});
-  json["norm"] = "batch";
-  EXPECT_EQ(error(json), "norm is \"batch\"; allowed: none, rms, layer");
+  json["normalization_type"] = "rms";
+  EXPECT_EQ(error(json),
+            "normalization_type is \"rms\"; allowed: none, RMS, LN");
   json = ConfigToJson({});
-  json["heads"] = 3;
-  EXPECT_EQ(error(json), "key_heads is 2; allowed: a divisor of heads = 3");
+  json["n_heads"] = 3;
+  EXPECT_EQ(error(json),
+            "n_key_value_heads is 2; allowed: a divisor of n_heads = 3");
   EXPECT_EQ(error(Json::array()), "config is no JSON object");
 }
 

@@ -29,10 +29,11 @@ void ForwardPass<T>::AddBranch(const std::string& name, const Tensor<T>& a,
   Resize(x, residual.shape());
   engine.ForRows(rows, [&](int64_t begin, int64_t end) {
     std::copy(&residual(begin, 0),
-              &residual(begin, 0) + (end - begin) * config.width, &x(begin, 0));
+              &residual(begin, 0) + (end - begin) * config.d_model,
+              &x(begin, 0));
   });
   if (Wants(name)) {
-    Tensor<T> write({rows, config.width});
+    Tensor<T> write({rows, config.d_model});
     engine.Multiply(a.view(), b, write.view(), {.bias = bias});
     Visit(name, ByPosition(write));
     if (hooks_->Edits(name)) {
@@ -46,16 +47,16 @@ void ForwardPass<T>::AddBranch(const std::string& name, const Tensor<T>& a,
 template <typename T>
 Tensor<T> ForwardPass<T>::Pattern(const Tensor<T>& qkv) const {
   const AttentionInputs<T> inputs = Inputs(qkv);
-  const int64_t group = config.heads / config.key_heads;
-  const T scale = 1 / std::sqrt(static_cast<T>(config.head_width));
-  Tensor<T> pattern({batch, config.heads, positions, positions});
-  engine.run().ParallelFor(batch * config.heads, [&](int64_t n) {
-    const int64_t b = n / config.heads;
-    const int64_t h = n % config.heads;
+  const int64_t group = config.n_heads / config.n_key_value_heads;
+  const T scale = 1 / std::sqrt(static_cast<T>(config.d_head));
+  Tensor<T> pattern({batch, config.n_heads, positions, positions});
+  engine.run().ParallelFor(batch * config.n_heads, [&](int64_t n) {
+    const int64_t b = n / config.n_heads;
+    const int64_t h = n % config.n_heads;
     const auto head = [&](const StridedView<const T>& view, int64_t index) {
       return StridedView<const T>(
           &view(b, index, 0, 0),
-          {{positions, config.head_width}, {view.stride(2), view.stride(3)}});
+          {{positions, config.d_head}, {view.stride(2), view.stride(3)}});
     };
     T* const first = &pattern(b, h, 0, 0);
     engine.Multiply(head(inputs.query, h),
@@ -82,11 +83,11 @@ Tensor<T> ForwardPass<T>::Pattern(const Tensor<T>& qkv) const {
 template <typename T>
 void ForwardPass<T>::MixByPattern(const Tensor<T>& pattern,
                                   const Tensor<T>& qkv, Tensor<T>& z) const {
-  const int64_t width = config.head_width;
-  const int64_t group = config.heads / config.key_heads;
+  const int64_t width = config.d_head;
+  const int64_t group = config.n_heads / config.n_key_value_heads;
   const StridedView<const T> value = Value(&qkv[0]);
   for (int64_t b = 0; b < batch; ++b) {
-    for (int64_t h = 0; h < config.heads; ++h) {
+    for (int64_t h = 0; h < config.n_heads; ++h) {
       engine.Multiply(
           AsMatrix<const T>(&pattern(b, h, 0, 0), positions, positions),
           StridedView<const T>(&value(b, h / group, 0, 0),
@@ -107,9 +108,9 @@ const Tensor<T>& ForwardPass<T>::Normalize(const std::string& name,
   Resize(norm.scale, {rows});
   engine.ForRows(rows, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      norm.scale[row] =
-          NormRow(config.norm, &x(row, 0), weights + offset, config.width,
-                  &norm.normalized(row, 0), &norm.output(row, 0));
+      norm.scale[row] = NormRow(config.normalization_type, &x(row, 0),
+                                weights + offset, config.d_model,
+                                &norm.normalized(row, 0), &norm.output(row, 0));
     }
   });
   Visit(absl::StrCat(name, ".hook_normalized"), ByPosition(norm.output));
@@ -119,11 +120,11 @@ const Tensor<T>& ForwardPass<T>::Normalize(const std::string& name,
 template <typename T>
 void ForwardPass<T>::SmearKeys(int64_t offset,
                                LayerActivations<T>& layer) const {
-  const int64_t width = config.head_width;
-  Resize(layer.key_unmixed, {rows, config.key_heads * width});
+  const int64_t width = config.d_head;
+  Resize(layer.key_unmixed, {rows, config.n_key_value_heads * width});
   const StridedView<T> key = Key(&layer.qkv[0]);
   for (int64_t b = 0; b < batch; ++b) {
-    for (int64_t h = 0; h < config.key_heads; ++h) {
+    for (int64_t h = 0; h < config.n_key_value_heads; ++h) {
       const T share = Share(offset, h);
       for (int64_t t = 0; t < positions; ++t) {
         T* kept = &layer.key_unmixed(b * positions + t, h * width);
@@ -143,7 +144,7 @@ void ForwardPass<T>::Layer(int64_t index, LayerActivations<T>& layer,
                            Tensor<T>& next) const {
   const LayerOffsets& at = layout.layer(index);
   const std::string block = absl::StrCat("blocks.", index, ".");
-  const int64_t d = config.width;
+  const int64_t d = config.d_model;
   const Tensor<T>& x = layer.resid_pre;
   Visit(block + "hook_resid_pre", ByPosition(layer.resid_pre));
   const Tensor<T>& input = Normalize(block + "ln1", x, at.norm1, layer.norm1);
@@ -154,9 +155,10 @@ void ForwardPass<T>::Layer(int64_t index, LayerActivations<T>& layer,
   Visit(block + "attn.hook_k", Key(&layer.qkv[0]).Transpose(1, 2));
   Visit(block + "attn.hook_v", Value(&layer.qkv[0]).Transpose(1, 2));
   if (config.smeared_keys) SmearKeys(at.smear, layer);
-  if (config.positions == Positions::kRotary) RotateHeads(false, layer.qkv);
+  if (config.positional_embedding_type == PositionalEmbeddingType::kRotary)
+    RotateHeads(false, layer.qkv);
   Resize(layer.z, {rows, head_columns});
-  Resize(layer.log_sum_exp, {batch, config.heads, positions});
+  Resize(layer.log_sum_exp, {batch, config.n_heads, positions});
   engine.AttentionForward(Inputs(layer.qkv),
                           {Output(&layer.z[0]), layer.log_sum_exp.view()});
   const std::string pattern_name = block + "attn.hook_pattern";
@@ -166,15 +168,15 @@ void ForwardPass<T>::Layer(int64_t index, LayerActivations<T>& layer,
     if (hooks_->Edits(pattern_name)) MixByPattern(pattern, layer.qkv, layer.z);
   }
   Visit(block + "attn.hook_z", Output(&layer.z[0]).Transpose(1, 2));
-  Tensor<T>& mid = config.mlp_width > 0 ? layer.resid_mid : next;
+  Tensor<T>& mid = config.d_mlp > 0 ? layer.resid_mid : next;
   AddBranch(block + "hook_attn_out", layer.z, Weight(at.out, head_columns, d),
             Bias(at.out_bias), x, mid);
-  if (config.mlp_width == 0) {
+  if (config.d_mlp == 0) {
     Visit(block + "hook_resid_post", ByPosition(next));
     return;
   }
 
-  const int64_t m = config.mlp_width;
+  const int64_t m = config.d_mlp;
   Visit(block + "hook_resid_mid", ByPosition(mid));
   const Tensor<T>& mlp_input =
       Normalize(block + "ln2", mid, at.norm2, layer.norm2);
@@ -183,8 +185,8 @@ void ForwardPass<T>::Layer(int64_t index, LayerActivations<T>& layer,
   engine.Multiply(mlp_input.view(), Weight(at.mlp_in, d, m),
                   layer.mlp_pre.view(), {.bias = Bias(at.mlp_in_bias)});
   Visit(block + "mlp.hook_pre", ByPosition(layer.mlp_pre));
-  engine.Map(config.activation == Activation::kGelu ? ArrayFunction::kGelu
-                                                    : ArrayFunction::kRelu,
+  engine.Map(config.act_fn == ActivationFunction::kGelu ? ArrayFunction::kGelu
+                                                        : ArrayFunction::kRelu,
              &layer.mlp_pre[0], &layer.mlp_post[0], rows * m);
   Visit(block + "mlp.hook_post", ByPosition(layer.mlp_post));
   AddBranch(block + "hook_mlp_out", layer.mlp_post, Weight(at.mlp_out, m, d),

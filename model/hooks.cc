@@ -7,11 +7,11 @@
 namespace softlookup {
 
 std::vector<std::string> HookNames(const ModelConfig& config) {
-  const bool norm = config.norm != Norm::kNone;
+  const bool norm = config.normalization_type != NormalizationType::kNone;
   std::vector<std::string> names = {"hook_embed"};
-  if (config.positions == Positions::kLearned)
+  if (config.positional_embedding_type == PositionalEmbeddingType::kStandard)
     names.push_back("hook_pos_embed");
-  for (int64_t i = 0; i < config.layers; ++i) {
+  for (int64_t i = 0; i < config.n_layers; ++i) {
     const auto add = [&](const char* name) {
       names.push_back(absl::StrCat("blocks.", i, ".", name));
     };
@@ -23,7 +23,7 @@ std::vector<std::string> HookNames(const ModelConfig& config) {
     add("attn.hook_pattern");
     add("attn.hook_z");
     add("hook_attn_out");
-    if (config.mlp_width > 0) {
+    if (config.d_mlp > 0) {
       add("hook_resid_mid");
       if (norm) add("ln2.hook_normalized");
       add("mlp.hook_pre");

@@ -21,7 +21,7 @@
 //   blocks.i.attn.hook_pattern       [B, H, T, T] the weights
 //   blocks.i.attn.hook_z             [B, T, H, D] before W_O
 //   blocks.i.hook_attn_out           [B, T, d]    the write of attention
-//   blocks.i.hook_resid_mid          [B, T, d]    with a position-wise layer
+//   blocks.i.hook_resid_mid          [B, T, d]    with an MLP
 //   blocks.i.ln2.hook_normalized     [B, T, d]
 //   blocks.i.mlp.hook_pre, hook_post [B, T, m]
 //   blocks.i.hook_mlp_out            [B, T, d]

@@ -22,14 +22,14 @@ using ::testing::HasSubstr;
 
 ModelConfig Everything() {
   ModelConfig config;
-  config.heads = 4;
-  config.key_heads = 2;
-  config.width = 6;
-  config.head_width = 4;
-  config.mlp_width = 5;
-  config.vocabulary = 7;
-  config.context = 9;
-  config.norm = Norm::kRms;
+  config.n_heads = 4;
+  config.n_key_value_heads = 2;
+  config.d_model = 6;
+  config.d_head = 4;
+  config.d_mlp = 5;
+  config.d_vocab = 7;
+  config.n_ctx = 9;
+  config.normalization_type = NormalizationType::kRms;
   config.final_norm = true;
   config.biases = true;
   return config;
@@ -42,12 +42,12 @@ struct Fixture {
     RandomStream stream(1, "hooks_test");
     for (int64_t i = 0; i < model.layout().size(); ++i) {
       weights.push_back(static_cast<T>(
-          stream.Gaussian() / std::sqrt(static_cast<double>(config.width))));
+          stream.Gaussian() / std::sqrt(static_cast<double>(config.d_model))));
     }
     tokens = Tensor<int32_t>({2, 8});
     for (int64_t i = 0; i < tokens.size(); ++i) {
       tokens[i] = static_cast<int32_t>(
-          stream.UniformInt(static_cast<uint32_t>(config.vocabulary)));
+          stream.UniformInt(static_cast<uint32_t>(config.d_vocab)));
     }
   }
   Tensor<T> Logits(Hooks<T>* hooks = nullptr) {
@@ -64,9 +64,9 @@ struct Fixture {
 std::vector<ModelConfig> Configs() {
   std::vector<ModelConfig> configs = {Everything(), ModelConfig()};
   configs.push_back(Everything());
-  configs.back().positions = Positions::kAlibi;
+  configs.back().positional_embedding_type = PositionalEmbeddingType::kAlibi;
   configs.push_back(Everything());
-  configs.back().positions = Positions::kRotary;
+  configs.back().positional_embedding_type = PositionalEmbeddingType::kRotary;
   configs.back().smeared_keys = true;
   return configs;
 }
@@ -82,11 +82,11 @@ TEST(Hooks, ReadingChangesNotOneBit) {
       EXPECT_GT(cache.at(name).size(), 0) << name;
     }
     EXPECT_EQ(cache.at("blocks.0.attn.hook_pattern").shape(),
-              Shape({2, config.heads, 8, 8}));
+              Shape({2, config.n_heads, 8, 8}));
     EXPECT_EQ(cache.at("blocks.1.attn.hook_z").shape(),
-              Shape({2, 8, config.heads, config.head_width}));
+              Shape({2, 8, config.n_heads, config.d_head}));
     EXPECT_EQ(cache.at("blocks.1.attn.hook_k").shape(),
-              Shape({2, 8, config.key_heads, config.head_width}));
+              Shape({2, 8, config.n_key_value_heads, config.d_head}));
   }
 }
 
@@ -98,15 +98,15 @@ TEST(Hooks, WhatIsReadFitsTogether) {
     const std::vector<std::string> names = HookNames(config);
     ActivationCache<double> cache({names.begin(), names.end()});
     fixture.Logits(&cache);
-    const int64_t group = config.heads / config.key_heads;
-    for (int64_t layer = 0; layer < config.layers; ++layer) {
+    const int64_t group = config.n_heads / config.n_key_value_heads;
+    for (int64_t layer = 0; layer < config.n_layers; ++layer) {
       const auto at = [&](const std::string& name) -> const Tensor<double>& {
         return cache.at(absl::StrCat("blocks.", layer, ".", name));
       };
       Tensor<double> sum = at("hook_resid_pre");
       for (int64_t i = 0; i < sum.size(); ++i) {
         sum[i] += at("hook_attn_out")[i];
-        if (config.mlp_width > 0) {
+        if (config.d_mlp > 0) {
           EXPECT_NEAR(sum[i], at("hook_resid_mid")[i], 1e-13);
           sum[i] += at("hook_mlp_out")[i];
         }
@@ -114,7 +114,7 @@ TEST(Hooks, WhatIsReadFitsTogether) {
       }
       const Tensor<double>& pattern = at("attn.hook_pattern");
       for (int64_t b = 0; b < 2; ++b) {
-        for (int64_t h = 0; h < config.heads; ++h) {
+        for (int64_t h = 0; h < config.n_heads; ++h) {
           for (int64_t i = 0; i < 8; ++i) {
             double total = 0;
             for (int64_t j = 0; j < 8; ++j) {
@@ -124,7 +124,7 @@ TEST(Hooks, WhatIsReadFitsTogether) {
               }
             }
             EXPECT_NEAR(total, 1, 1e-14);
-            for (int64_t k = 0; k < config.head_width; ++k) {
+            for (int64_t k = 0; k < config.d_head; ++k) {
               double mixed = 0;
               for (int64_t j = 0; j < 8; ++j) {
                 mixed +=
@@ -219,7 +219,7 @@ TEST(Hooks, UnknownNamesAreRefused) {
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("no activation is called \"blocks.2.attn.hook_z\" "
                         "here; allowed: hook_embed, hook_pos_embed, "));
-  // No position-wise layer, no hook of one.
+  // No MLP, no hook of one.
   EXPECT_FALSE(CheckHookNames(ModelConfig(), {"blocks.0.mlp.hook_pre"}).ok());
   EXPECT_TRUE(CheckHookNames(Everything(), {"blocks.0.mlp.hook_pre"}).ok());
 }

@@ -20,8 +20,8 @@ inline constexpr double kNormEpsilon = 1e-5;
 // One row of `width` elements: writes xhat and y, returns s. `weight` is w,
 // followed by b with layer norm. T is float or double.
 template <typename T>
-T NormRow(Norm norm, const T* x, const T* weight, int64_t width, T* normalized,
-          T* output);
+T NormRow(NormalizationType norm, const T* x, const T* weight, int64_t width,
+          T* normalized, T* output);
 
 // The backward of a row: d_x = dL/dx, from d_output = dL/dy. d_x may be
 // d_output.
@@ -30,8 +30,8 @@ T NormRow(Norm norm, const T* x, const T* weight, int64_t width, T* normalized,
 //
 // without "mean g" for rms.
 template <typename T>
-void NormRowBackward(Norm norm, const T* normalized, T scale, const T* weight,
-                     const T* d_output, int64_t width, T* d_x);
+void NormRowBackward(NormalizationType norm, const T* normalized, T scale,
+                     const T* weight, const T* d_output, int64_t width, T* d_x);
 
 }  // namespace softlookup
 

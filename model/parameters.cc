@@ -11,19 +11,19 @@ namespace softlookup {
 ParameterLayout::ParameterLayout(const ModelConfig& config) : config_(config) {
   SOFTLOOKUP_CHECK(CheckConfig(config).ok(), "a valid config");
   embedding_ =
-      Add("embed.W_E", {config.vocabulary, config.width}, Start::kGaussian);
-  if (config.positions == Positions::kLearned) {
-    positions_ = Add("pos_embed.W_pos", {config.context, config.width},
+      Add("embed.W_E", {config.d_vocab, config.d_model}, Start::kGaussian);
+  if (config.positional_embedding_type == PositionalEmbeddingType::kStandard) {
+    positions_ = Add("pos_embed.W_pos", {config.n_ctx, config.d_model},
                      Start::kGaussian);
   }
-  for (int64_t layer = 0; layer < config.layers; ++layer) AddLayer(layer);
+  for (int64_t layer = 0; layer < config.n_layers; ++layer) AddLayer(layer);
   if (config.final_norm) final_norm_ = AddNorm("ln_final");
   unembedding_ = config.tied
                      ? embedding_
-                     : Add("unembed.W_U", {config.width, config.vocabulary},
+                     : Add("unembed.W_U", {config.d_model, config.d_vocab},
                            Start::kGaussian);
   if (config.biases) {
-    unembedding_bias_ = Add("unembed.b_U", {config.vocabulary}, Start::kZero);
+    unembedding_bias_ = Add("unembed.b_U", {config.d_vocab}, Start::kZero);
   }
   SOFTLOOKUP_CHECK(size_ == ParameterCount(config),
                    "as many parameters as are counted");
@@ -50,18 +50,18 @@ int64_t ParameterLayout::Add(const std::string& name, const Shape& shape,
 
 int64_t ParameterLayout::AddNorm(const std::string& name) {
   const int64_t offset =
-      Add(absl::StrCat(name, ".w"), {config_.width}, Start::kOne);
-  if (config_.norm == Norm::kLayer) {
-    Add(absl::StrCat(name, ".b"), {config_.width}, Start::kZero);
+      Add(absl::StrCat(name, ".w"), {config_.d_model}, Start::kOne);
+  if (config_.normalization_type == NormalizationType::kLn) {
+    Add(absl::StrCat(name, ".b"), {config_.d_model}, Start::kZero);
   }
   return offset;
 }
 
 void ParameterLayout::AddLayer(int64_t layer) {
   const std::string block = absl::StrCat("blocks.", layer, ".");
-  const int64_t d = config_.width;
-  const int64_t width = config_.head_width;
-  const bool norm = config_.norm != Norm::kNone;
+  const int64_t d = config_.d_model;
+  const int64_t width = config_.d_head;
+  const bool norm = config_.normalization_type != NormalizationType::kNone;
   LayerOffsets offsets;
   if (norm) offsets.norm1 = AddNorm(absl::StrCat(block, "ln1"));
 
@@ -70,9 +70,10 @@ void ParameterLayout::AddLayer(int64_t layer) {
     const char* letter;
     int64_t heads;
   };
-  const Role roles[] = {
-      {"Q", config_.heads}, {"K", config_.key_heads}, {"V", config_.key_heads}};
-  const int64_t row = (config_.heads + 2 * config_.key_heads) * width;
+  const Role roles[] = {{"Q", config_.n_heads},
+                        {"K", config_.n_key_value_heads},
+                        {"V", config_.n_key_value_heads}};
+  const int64_t row = (config_.n_heads + 2 * config_.n_key_value_heads) * width;
   offsets.qkv = size_;
   int64_t column = 0;
   for (const Role& role : roles) {
@@ -92,24 +93,24 @@ void ParameterLayout::AddLayer(int64_t layer) {
     }
   }
   if (config_.smeared_keys) {
-    offsets.smear = Add(absl::StrCat(block, "attn.smear"), {config_.key_heads},
-                        Start::kZero);
+    offsets.smear = Add(absl::StrCat(block, "attn.smear"),
+                        {config_.n_key_value_heads}, Start::kZero);
   }
-  offsets.out = Add(absl::StrCat(block, "attn.W_O"), {config_.heads, width, d},
-                    Start::kGaussian);
+  offsets.out = Add(absl::StrCat(block, "attn.W_O"),
+                    {config_.n_heads, width, d}, Start::kGaussian);
   if (config_.biases) {
     offsets.out_bias = Add(absl::StrCat(block, "attn.b_O"), {d}, Start::kZero);
   }
-  if (config_.mlp_width > 0) {
+  if (config_.d_mlp > 0) {
     if (norm) offsets.norm2 = AddNorm(absl::StrCat(block, "ln2"));
-    offsets.mlp_in = Add(absl::StrCat(block, "mlp.W_in"),
-                         {d, config_.mlp_width}, Start::kGaussian);
+    offsets.mlp_in = Add(absl::StrCat(block, "mlp.W_in"), {d, config_.d_mlp},
+                         Start::kGaussian);
     if (config_.biases) {
-      offsets.mlp_in_bias = Add(absl::StrCat(block, "mlp.b_in"),
-                                {config_.mlp_width}, Start::kZero);
+      offsets.mlp_in_bias =
+          Add(absl::StrCat(block, "mlp.b_in"), {config_.d_mlp}, Start::kZero);
     }
-    offsets.mlp_out = Add(absl::StrCat(block, "mlp.W_out"),
-                          {config_.mlp_width, d}, Start::kGaussian);
+    offsets.mlp_out = Add(absl::StrCat(block, "mlp.W_out"), {config_.d_mlp, d},
+                          Start::kGaussian);
     if (config_.biases) {
       offsets.mlp_out_bias =
           Add(absl::StrCat(block, "mlp.b_out"), {d}, Start::kZero);
@@ -123,7 +124,7 @@ void InitializeParameters(const ParameterLayout& layout, uint64_t seed,
   SOFTLOOKUP_CHECK(static_cast<int64_t>(parameters.size()) == layout.size(),
                    "memory for every parameter");
   const double deviation =
-      1 / std::sqrt(static_cast<double>(layout.config().width));
+      1 / std::sqrt(static_cast<double>(layout.config().d_model));
   for (const ParameterTensor& tensor : layout.tensors()) {
     RandomStream stream(seed, absl::StrCat("init ", tensor.name));
     ForEachElement(

@@ -18,15 +18,15 @@ using ::testing::ElementsAre;
 // Everything that a config can have.
 ModelConfig Everything() {
   ModelConfig config;
-  config.layers = 2;
-  config.heads = 4;
-  config.key_heads = 2;
-  config.width = 6;
-  config.head_width = 3;
-  config.mlp_width = 5;
-  config.vocabulary = 7;
-  config.context = 8;
-  config.norm = Norm::kLayer;
+  config.n_layers = 2;
+  config.n_heads = 4;
+  config.n_key_value_heads = 2;
+  config.d_model = 6;
+  config.d_head = 3;
+  config.d_mlp = 5;
+  config.d_vocab = 7;
+  config.n_ctx = 8;
+  config.normalization_type = NormalizationType::kLn;
   config.final_norm = true;
   config.biases = true;
   config.smeared_keys = true;
@@ -106,8 +106,8 @@ TEST(InitializeParameters, DrawsByName) {
   std::vector<float> second(two.size());
   InitializeParameters(two, 2, absl::MakeSpan(second));
   EXPECT_NE(first, second);
-  config.norm = Norm::kRms;
-  config.layers = 1;
+  config.normalization_type = NormalizationType::kRms;
+  config.n_layers = 1;
   const ParameterLayout one(config);
   std::vector<float> other(one.size());
   InitializeParameters(one, 1, absl::MakeSpan(other));

@@ -48,8 +48,9 @@ struct Pass {
         batch(batch),
         positions(positions),
         rows(batch * positions),
-        head_columns(config.heads * config.head_width),
-        qkv_width((config.heads + 2 * config.key_heads) * config.head_width) {}
+        head_columns(config.n_heads * config.d_head),
+        qkv_width((config.n_heads + 2 * config.n_key_value_heads) *
+                  config.d_head) {}
 
   const TransformerParts<T>& parts;
   const ParameterLayout& layout;
@@ -72,36 +73,37 @@ struct Pass {
   StridedView<const T> Unembedding() const {
     const int64_t offset = layout.unembedding();
     return config.tied
-               ? Weight(offset, config.vocabulary, config.width).Transpose(0, 1)
-               : Weight(offset, config.width, config.vocabulary);
+               ? Weight(offset, config.d_vocab, config.d_model).Transpose(0, 1)
+               : Weight(offset, config.d_model, config.d_vocab);
   }
 
   // Heads [first, first + heads) of the joint projection, [B, heads, T, D].
   template <typename U>
   StridedView<U> Heads(U* qkv, int64_t first, int64_t heads) const {
-    const int64_t width = config.head_width;
+    const int64_t width = config.d_head;
     return {qkv + first * width,
             {{batch, heads, positions, width},
              {positions * qkv_width, width, qkv_width, 1}}};
   }
   template <typename U>
   StridedView<U> Query(U* qkv) const {
-    return Heads(qkv, 0, config.heads);
+    return Heads(qkv, 0, config.n_heads);
   }
   template <typename U>
   StridedView<U> Key(U* qkv) const {
-    return Heads(qkv, config.heads, config.key_heads);
+    return Heads(qkv, config.n_heads, config.n_key_value_heads);
   }
   template <typename U>
   StridedView<U> Value(U* qkv) const {
-    return Heads(qkv, config.heads + config.key_heads, config.key_heads);
+    return Heads(qkv, config.n_heads + config.n_key_value_heads,
+                 config.n_key_value_heads);
   }
   template <typename U>
   StridedView<U> Output(U* z) const {
-    const int64_t width = config.head_width;
-    const int64_t row = config.heads * width;
+    const int64_t width = config.d_head;
+    const int64_t row = config.n_heads * width;
     return {z,
-            {{batch, config.heads, positions, width},
+            {{batch, config.n_heads, positions, width},
              {positions * row, width, row, 1}}};
   }
 
@@ -111,7 +113,7 @@ struct Pass {
     inputs.key = Key(&qkv[0]);
     inputs.value = Value(&qkv[0]);
     inputs.mask.causal = CausalAlignment::kTopLeft;
-    if (config.positions == Positions::kAlibi) {
+    if (config.positional_embedding_type == PositionalEmbeddingType::kAlibi) {
       inputs.bias =
           parts.alibi.view().Slice(2, 0, positions).Slice(3, 0, positions);
     }
@@ -128,11 +130,12 @@ struct Pass {
 
   // Queries and keys, or their gradients, turned in place.
   void RotateHeads(bool backwards, Tensor<T>& qkv) const {
-    const int64_t width = config.head_width;
+    const int64_t width = config.d_head;
     engine.ForRows(rows, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         const T* turn = &parts.rotation(row % positions, 0);
-        for (int64_t h = 0; h < config.heads + config.key_heads; ++h) {
+        for (int64_t h = 0; h < config.n_heads + config.n_key_value_heads;
+             ++h) {
           Rotate(turn, width, backwards, &qkv(row, h * width));
         }
       }

@@ -13,17 +13,20 @@ from model import transformer_numpy as textbook
 PROGRAM = os.path.abspath("model/run_model")
 SEED = 20251130
 
-SMALL = dict(textbook.PUBLISHED, width=12, head_width=6, vocabulary=11,
-             context=9)
+SMALL = dict(textbook.PUBLISHED, d_model=12, d_head=6, d_vocab=11, n_ctx=9)
 CONFIGS = [
     SMALL,
-    dict(SMALL, norm="rms", mlp_width=10, final_norm=True, biases=True),
-    dict(SMALL, norm="layer", mlp_width=7, activation="relu", biases=True,
-         heads=4, key_heads=2),
-    dict(SMALL, positions="rotary", tied=True, key_heads=1),
-    dict(SMALL, positions="alibi", layers=3, smeared_keys=True),
-    dict(SMALL, positions="none", norm="rms", final_norm=True, tied=True,
-         biases=True, smeared_keys=True, heads=3, key_heads=1),
+    dict(SMALL, normalization_type="RMS", d_mlp=10, final_norm=True,
+         biases=True),
+    dict(SMALL, normalization_type="LN", d_mlp=7, act_fn="relu", biases=True,
+         n_heads=4, n_key_value_heads=2),
+    dict(SMALL, positional_embedding_type="rotary", tied=True,
+         n_key_value_heads=1),
+    dict(SMALL, positional_embedding_type="alibi", n_layers=3,
+         smeared_keys=True),
+    dict(SMALL, positional_embedding_type="none", normalization_type="RMS",
+         final_norm=True, tied=True, biases=True, smeared_keys=True, n_heads=3,
+         n_key_value_heads=1),
 ]
 
 
@@ -55,7 +58,7 @@ class RunModelTest(unittest.TestCase):
         return safetensors_numpy.read(self.path("out"))[0]
 
     def draw_tokens(self, config, *shape):
-        return {name: self.random.integers(0, config["vocabulary"], shape,
+        return {name: self.random.integers(0, config["d_vocab"], shape,
                                            dtype=numpy.int64)
                 for name in ("tokens", "targets")}
 
@@ -63,8 +66,8 @@ class RunModelTest(unittest.TestCase):
         for config in CONFIGS:
             with self.subTest(config):
                 weights = textbook.draw(config, self.random)
-                tensors = self.draw_tokens(config, 3, config["context"])
-                names = textbook.hook_shapes(config, 3, config["context"])
+                tensors = self.draw_tokens(config, 3, config["n_ctx"])
+                names = textbook.hook_shapes(config, 3, config["n_ctx"])
                 found = self.run_model(
                     config, weights, tensors,
                     "--activations=" + ",".join(names), "--threads=2")

@@ -65,7 +65,7 @@ double RateAt(const RateSchedule& schedule, int64_t step) {
 std::string DecayName(Decay decay) { return NameOf(Decays(), decay); }
 
 absl::StatusOr<Decay> ParseDecay(const std::string& text) {
-  return ParseName(Decays(), "decay", text);
+  return ParseName(Decays(), "lr_schedule", text);
 }
 
 }  // namespace softlookup

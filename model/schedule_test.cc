@@ -62,7 +62,7 @@ TEST(ParseDecay, KnowsItsNames) {
     EXPECT_EQ(*ParseDecay(DecayName(decay)), decay);
   }
   EXPECT_EQ(ParseDecay("step").status().message(),
-            "decay is \"step\"; allowed: constant, linear, cosine");
+            "lr_schedule is \"step\"; allowed: constant, linear, cosine");
 }
 
 }  // namespace

@@ -8,16 +8,16 @@ namespace {
 // Counted by hand for a model of one layer, two query heads on one key head.
 TEST(CountStepOperations, CountsEveryMatrixProduct) {
   ModelConfig config;
-  config.layers = 1;
-  config.heads = 2;
-  config.key_heads = 1;
-  config.width = 6;
-  config.head_width = 4;
-  config.mlp_width = 5;
-  config.vocabulary = 7;
+  config.n_layers = 1;
+  config.n_heads = 2;
+  config.n_key_value_heads = 1;
+  config.d_model = 6;
+  config.d_head = 4;
+  config.d_mlp = 5;
+  config.d_vocab = 7;
   // Two sequences of three tokens. Forward, multiply-adds:
   //   queries 6 x 6 x 8, keys and values 6 x 6 x 4 each, output 6 x 8 x 6
-  //   position-wise 6 x 6 x 5 twice, unembedding 6 x 6 x 7
+  //   MLP 6 x 6 x 5 twice, unembedding 6 x 6 x 7
   //   6 visible pairs in each of 2 sequences and 2 heads: 24, times 4, twice
   const double weights = 288 + 144 + 144 + 288 + 180 + 180 + 252;
   const double product = 24 * 4;

@@ -37,13 +37,13 @@ Batch Successors(RandomStream& stream, int64_t batch, int64_t positions,
 
 ModelConfig Small() {
   ModelConfig config;
-  config.heads = config.key_heads = 2;
-  config.width = 24;
-  config.head_width = 12;
-  config.mlp_width = 20;
-  config.vocabulary = 11;
-  config.context = 20;
-  config.norm = Norm::kRms;
+  config.n_heads = config.n_key_value_heads = 2;
+  config.d_model = 24;
+  config.d_head = 12;
+  config.d_mlp = 20;
+  config.d_vocab = 11;
+  config.n_ctx = 20;
+  config.normalization_type = NormalizationType::kRms;
   return config;
 }
 

@@ -2,7 +2,7 @@
 // share of what the processor can do.
 //
 //   bazel run //model:training_benchmark
-//   bazel run //model:training_benchmark -- --threads=1,2 --filter=width
+//   bazel run //model:training_benchmark -- --threads=1,2 --filter=d_model
 //       --json=/tmp/training.json
 //
 // The peak is measured before every model, on the same instruction set and
@@ -50,7 +50,7 @@ ABSL_FLAG(std::string, isa, "auto",
 ABSL_FLAG(std::string, threads, "1",
           "Threads, or several counts to compare, such as 1,2.");
 ABSL_FLAG(std::string, filter, "",
-          "Only models whose name contains this, such as width or layers.");
+          "Only models whose name contains this, such as d_model or n_layers.");
 ABSL_FLAG(double, seconds, 1, "Least time for each model.");
 ABSL_FLAG(std::string, json, "", "Also write the rows to this file.");
 
@@ -74,14 +74,14 @@ std::vector<Case> Cases() {
     cases.push_back(std::move(one));
   };
   for (const int64_t width : {64, 128, 256}) {
-    add(absl::StrCat("width ", width), [width](Case& one) {
-      one.config.width = width;
-      one.config.head_width = width / 2;
+    add(absl::StrCat("d_model ", width), [width](Case& one) {
+      one.config.d_model = width;
+      one.config.d_head = width / 2;
     });
   }
   for (const int64_t positions : {128, 256, 512}) {
-    add(absl::StrCat("positions ", positions), [positions](Case& one) {
-      one.config.context = positions;
+    add(absl::StrCat("n_ctx ", positions), [positions](Case& one) {
+      one.config.n_ctx = positions;
       one.batch = 2048 / positions;
     });
   }
@@ -90,12 +90,12 @@ std::vector<Case> Cases() {
         [batch](Case& one) { one.batch = batch; });
   }
   for (const int64_t layers : {1, 4}) {
-    add(absl::StrCat("layers ", layers),
-        [layers](Case& one) { one.config.layers = layers; });
+    add(absl::StrCat("n_layers ", layers),
+        [layers](Case& one) { one.config.n_layers = layers; });
   }
-  add("mlp 256, rms norm", [](Case& one) {
-    one.config.mlp_width = 256;
-    one.config.norm = Norm::kRms;
+  add("d_mlp 256, RMS", [](Case& one) {
+    one.config.d_mlp = 256;
+    one.config.normalization_type = NormalizationType::kRms;
     one.config.final_norm = true;
   });
   return cases;
@@ -108,12 +108,12 @@ struct Training {
         optimizer(model.layout(), {}),
         weights(model.layout().size()),
         gradient(model.layout().size()),
-        tokens({one.batch, one.config.context}) {
+        tokens({one.batch, one.config.n_ctx}) {
     InitializeParameters(model.layout(), 1, absl::MakeSpan(weights));
     RandomStream stream(1, "training_benchmark");
     for (int64_t i = 0; i < tokens.size(); ++i) {
       tokens[i] = static_cast<int32_t>(
-          stream.UniformInt(static_cast<uint32_t>(one.config.vocabulary)));
+          stream.UniformInt(static_cast<uint32_t>(one.config.d_vocab)));
     }
     targets.assign(tokens.elements().begin(), tokens.elements().end());
   }
@@ -154,7 +154,7 @@ struct Phase {
 
 std::vector<Phase> Phases(const Case& one) {
   const StepOperations operations =
-      CountStepOperations(one.config, one.batch, one.config.context);
+      CountStepOperations(one.config, one.batch, one.config.n_ctx);
   return {{"forward", operations.forward, &Training::Forward},
           {"loss", 0, &Training::Loss},
           {"backward", operations.backward, &Training::Backward},
@@ -198,13 +198,13 @@ absl::Status Run() {
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       const std::vector<Case> cases,
       kernels::SelectCases(Cases(), absl::GetFlag(FLAGS_filter), "model",
-                           "width, positions, batch or layers"));
+                           "d_model, n_ctx, batch, n_layers or d_mlp"));
   const std::string json = ResolveUserPath(absl::GetFlag(FLAGS_json));
   if (!json.empty()) SOFTLOOKUP_RETURN_IF_ERROR(CheckWritable(json));
 
   std::printf(
       "%s, peak measured before every model; times are minima.\n"
-      "Two layers, width 64, two heads, 32 x 64 tokens where not said "
+      "n_layers 2, d_model 64, n_heads 2, 32 x 64 tokens where not said "
       "otherwise.\n\n%-18s %7s  %-9s %9s %8s %6s %8s\n",
       kernels::InstructionSetName(set).c_str(), "model", "threads", "phase",
       "ms", "GFLOP/s", "% peak", "steps/s");

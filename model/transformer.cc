@@ -18,11 +18,11 @@ Transformer<T>::Transformer(const ModelConfig& config, const Engine<T>& engine)
              .engine = engine,
              .rotation = {},
              .alibi = {}} {
-  if (config.positions == Positions::kRotary) {
-    parts_.rotation = RotationTable<T>(config.context, config.head_width);
+  if (config.positional_embedding_type == PositionalEmbeddingType::kRotary) {
+    parts_.rotation = RotationTable<T>(config.n_ctx, config.d_head);
   }
-  if (config.positions == Positions::kAlibi) {
-    parts_.alibi = AlibiBias<T>(config.heads, config.context);
+  if (config.positional_embedding_type == PositionalEmbeddingType::kAlibi) {
+    parts_.alibi = AlibiBias<T>(config.n_heads, config.n_ctx);
   }
 }
 
@@ -40,27 +40,27 @@ absl::Status Transformer<T>::Forward(absl::Span<const T> parameters,
                      " parameters; allowed: ", parts_.layout.size()));
   }
   if (tokens.shape().size() != 2 || tokens.dim(0) < 1 || tokens.dim(1) < 1 ||
-      tokens.dim(1) > config().context) {
+      tokens.dim(1) > config().n_ctx) {
     return absl::InvalidArgumentError(absl::StrCat(
         "tokens have shape ", ShapeString(tokens.shape()),
         "; allowed: [B, T], B at least 1, T from 1 to the context of ",
-        config().context));
+        config().n_ctx));
   }
   for (int64_t i = 0; i < tokens.size(); ++i) {
-    if (tokens[i] < 0 || tokens[i] >= config().vocabulary) {
+    if (tokens[i] < 0 || tokens[i] >= config().d_vocab) {
       return absl::InvalidArgumentError(
           absl::StrCat("token ", tokens[i], " at element ", i,
-                       "; allowed: 0 to ", config().vocabulary - 1));
+                       "; allowed: 0 to ", config().d_vocab - 1));
     }
   }
-  const int64_t d = config().width;
+  const int64_t d = config().d_model;
   const int64_t positions = tokens.dim(1);
   const int64_t rows = tokens.dim(0) * positions;
   const ForwardPass<T> pass(parts_, parameters.data(), tokens.dim(0), positions,
                             hooks);
   activations.batch = tokens.dim(0);
   activations.positions = positions;
-  activations.layers.resize(config().layers);
+  activations.layers.resize(config().n_layers);
 
   Tensor<T>& x_0 = activations.layers[0].resid_pre;
   Resize(x_0, {rows, d});
@@ -91,8 +91,8 @@ absl::Status Transformer<T>::Forward(absl::Span<const T> parameters,
       }
     });
   }
-  for (int64_t i = 0; i < config().layers; ++i) {
-    Tensor<T>& next = i + 1 < config().layers
+  for (int64_t i = 0; i < config().n_layers; ++i) {
+    Tensor<T>& next = i + 1 < config().n_layers
                           ? activations.layers[i + 1].resid_pre
                           : activations.resid_final;
     pass.Layer(i, activations.layers[i], next);
@@ -100,7 +100,7 @@ absl::Status Transformer<T>::Forward(absl::Span<const T> parameters,
   const Tensor<T>& last =
       pass.Normalize("ln_final", activations.resid_final,
                      parts_.layout.final_norm(), activations.final_norm);
-  Resize(activations.logits, {rows, config().vocabulary});
+  Resize(activations.logits, {rows, config().d_vocab});
   parts_.engine.Multiply(last.view(), pass.Unembedding(),
                          activations.logits.view(),
                          {.bias = pass.Bias(parts_.layout.unembedding_bias())});
@@ -117,13 +117,13 @@ void Transformer<T>::Backward(absl::Span<const T> parameters,
   SOFTLOOKUP_CHECK(
       static_cast<int64_t>(parameters.size()) == parts_.layout.size() &&
           gradient.size() == parameters.size() && tokens.size() == rows &&
-          d_logits.shape() == Shape({rows, config().vocabulary}) &&
+          d_logits.shape() == Shape({rows, config().d_vocab}) &&
           d_logits.stride(1) == 1,
       "what the forward pass had");
   std::fill(gradient.begin(), gradient.end(), T{0});
   BackwardPass<T> pass(parts_, parameters.data(), activations, gradient.data());
   pass.Unembed(d_logits, activations);
-  for (int64_t i = config().layers - 1; i >= 0; --i) {
+  for (int64_t i = config().n_layers - 1; i >= 0; --i) {
     pass.Layer(i, activations.layers[i]);
   }
   pass.Embed(tokens);

@@ -2,7 +2,7 @@
 //
 //   x_0 = W_E[token] (+ W_pos[position])
 //   x   = x + sum over heads of z_h W_O^h                (attention)
-//   x   = x + f(x W_in + b_in) W_out + b_out             (position-wise)
+//   x   = x + f(x W_in + b_in) W_out + b_out             (MLP)
 //   logits = x_L W_U (+ b_U)
 //
 // with a norm at the start of every branch where the config has one (Vaswani

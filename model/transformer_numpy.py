@@ -20,19 +20,19 @@ ERF = numpy.vectorize(math.erf)
 
 def shapes(config):
     """The name and shape of every parameter of a model."""
-    d, width = config["width"], config["head_width"]
-    heads, key_heads = config["heads"], config["key_heads"]
-    found = {"embed.W_E": (config["vocabulary"], d)}
+    d, width = config["d_model"], config["d_head"]
+    heads, key_heads = config["n_heads"], config["n_key_value_heads"]
+    found = {"embed.W_E": (config["d_vocab"], d)}
 
     def norm(name):
-        if config["norm"] != "none":
+        if config["normalization_type"] != "none":
             found[f"{name}.w"] = (d,)
-        if config["norm"] == "layer":
+        if config["normalization_type"] == "LN":
             found[f"{name}.b"] = (d,)
 
-    if config["positions"] == "learned":
-        found["pos_embed.W_pos"] = (config["context"], d)
-    for layer in range(config["layers"]):
+    if config["positional_embedding_type"] == "standard":
+        found["pos_embed.W_pos"] = (config["n_ctx"], d)
+    for layer in range(config["n_layers"]):
         block = f"blocks.{layer}."
         norm(block + "ln1")
         for letter, count in (("Q", heads), ("K", key_heads),
@@ -45,7 +45,7 @@ def shapes(config):
             found[f"{block}attn.b_O"] = (d,)
         if config["smeared_keys"]:
             found[f"{block}attn.smear"] = (key_heads,)
-        m = config["mlp_width"]
+        m = config["d_mlp"]
         if m:
             norm(block + "ln2")
             found[f"{block}mlp.W_in"] = (d, m)
@@ -56,37 +56,37 @@ def shapes(config):
     if config["final_norm"]:
         norm("ln_final")
     if not config["tied"]:
-        found["unembed.W_U"] = (d, config["vocabulary"])
+        found["unembed.W_U"] = (d, config["d_vocab"])
     if config["biases"]:
-        found["unembed.b_U"] = (config["vocabulary"],)
+        found["unembed.b_U"] = (config["d_vocab"],)
     return found
 
 
 def hook_shapes(config, batch, positions):
     """The name and shape of every activation."""
-    d, width = config["width"], config["head_width"]
+    d, width = config["d_model"], config["d_head"]
     stream = (batch, positions, d)
     found = {"hook_embed": stream}
-    if config["positions"] == "learned":
+    if config["positional_embedding_type"] == "standard":
         found["hook_pos_embed"] = stream
-    normed = config["norm"] != "none"
-    for layer in range(config["layers"]):
+    normed = config["normalization_type"] != "none"
+    for layer in range(config["n_layers"]):
         block = f"blocks.{layer}."
         found[block + "hook_resid_pre"] = stream
         if normed:
             found[block + "ln1.hook_normalized"] = stream
-        for letter, heads in (("q", "heads"), ("k", "key_heads"),
-                              ("v", "key_heads"), ("z", "heads")):
+        for letter, heads in (("q", "n_heads"), ("k", "n_key_value_heads"),
+                              ("v", "n_key_value_heads"), ("z", "n_heads")):
             found[f"{block}attn.hook_{letter}"] = (
                 batch, positions, config[heads], width)
         found[block + "attn.hook_pattern"] = (
-            batch, config["heads"], positions, positions)
+            batch, config["n_heads"], positions, positions)
         found[block + "hook_attn_out"] = stream
-        if config["mlp_width"]:
+        if config["d_mlp"]:
             found[block + "hook_resid_mid"] = stream
             if normed:
                 found[block + "ln2.hook_normalized"] = stream
-            hidden = (batch, positions, config["mlp_width"])
+            hidden = (batch, positions, config["d_mlp"])
             found[block + "mlp.hook_pre"] = hidden
             found[block + "mlp.hook_post"] = hidden
             found[block + "hook_mlp_out"] = stream
@@ -97,13 +97,15 @@ def hook_shapes(config, batch, positions):
 
 
 def normalize(config, weights, name, x):
-    if config["norm"] == "none":
+    if config["normalization_type"] == "none":
         return x
-    if config["norm"] == "layer":
+    if config["normalization_type"] == "LN":
         x = x - x.mean(axis=-1, keepdims=True)
     x = x / numpy.sqrt((x * x).mean(axis=-1, keepdims=True) + EPSILON)
     x = x * weights[f"{name}.w"]
-    return x + weights[f"{name}.b"] if config["norm"] == "layer" else x
+    if config["normalization_type"] == "LN":
+        x = x + weights[f"{name}.b"]
+    return x
 
 
 def rotate(x):
@@ -137,18 +139,18 @@ def forward(config, weights, tokens):
         return weights[name] if config["biases"] else 0.0
 
     x = seen["hook_embed"] = weights["embed.W_E"][tokens]
-    if config["positions"] == "learned":
+    if config["positional_embedding_type"] == "standard":
         seen["hook_pos_embed"] = numpy.broadcast_to(
             weights["pos_embed.W_pos"][:positions], x.shape)
         x = x + seen["hook_pos_embed"]
-    group = config["heads"] // config["key_heads"]
+    group = config["n_heads"] // config["n_key_value_heads"]
     visible = numpy.tril(numpy.ones((positions, positions), bool))
-    for layer in range(config["layers"]):
+    for layer in range(config["n_layers"]):
         block = f"blocks.{layer}."
         attention = block + "attn."
         seen[block + "hook_resid_pre"] = x
         y = normalize(config, weights, block + "ln1", x)
-        if config["norm"] != "none":
+        if config["normalization_type"] != "none":
             seen[block + "ln1.hook_normalized"] = y
         q, k, v = (
             numpy.einsum("btd,hde->bthe", y, weights[f"{attention}W_{letter}"])
@@ -158,14 +160,14 @@ def forward(config, weights, tokens):
                      f"{attention}hook_v": v})
         if config["smeared_keys"]:
             k = smear(k, weights[attention + "smear"])
-        if config["positions"] == "rotary":
+        if config["positional_embedding_type"] == "rotary":
             q, k = rotate(q), rotate(k)
         k, v = (numpy.repeat(each, group, axis=2) for each in (k, v))
         scores = numpy.einsum("bihe,bjhe->bhij", q, k)
-        scores = scores / math.sqrt(config["head_width"])
-        if config["positions"] == "alibi":
-            slopes = 2.0 ** (-8 * (numpy.arange(config["heads"]) + 1)
-                             / config["heads"])
+        scores = scores / math.sqrt(config["d_head"])
+        if config["positional_embedding_type"] == "alibi":
+            slopes = 2.0 ** (-8 * (numpy.arange(config["n_heads"]) + 1)
+                             / config["n_heads"])
             distance = (numpy.arange(positions)[:, None]
                         - numpy.arange(positions))
             scores = scores - slopes[:, None, None] * distance
@@ -179,13 +181,13 @@ def forward(config, weights, tokens):
         write = write + bias(attention + "b_O")
         seen[block + "hook_attn_out"] = write
         x = x + write
-        if config["mlp_width"]:
+        if config["d_mlp"]:
             seen[block + "hook_resid_mid"] = x
             y = normalize(config, weights, block + "ln2", x)
-            if config["norm"] != "none":
+            if config["normalization_type"] != "none":
                 seen[block + "ln2.hook_normalized"] = y
             pre = y @ weights[block + "mlp.W_in"] + bias(block + "mlp.b_in")
-            if config["activation"] == "relu":
+            if config["act_fn"] == "relu":
                 post = numpy.maximum(pre, 0)
             else:
                 post = pre * (1 + ERF(pre / math.sqrt(2))) / 2
@@ -215,23 +217,24 @@ def losses(logits, targets):
 
 
 PUBLISHED = {
-    "layers": 2, "heads": 2, "key_heads": 2, "width": 64, "head_width": 32,
-    "mlp_width": 0, "vocabulary": 64, "context": 64, "activation": "gelu",
-    "norm": "none", "final_norm": False, "positions": "learned",
+    "n_layers": 2, "n_heads": 2, "n_key_value_heads": 2, "d_model": 64,
+    "d_head": 32, "d_mlp": 0, "d_vocab": 64, "n_ctx": 64, "act_fn": "gelu",
+    "normalization_type": "none", "final_norm": False,
+    "positional_embedding_type": "standard",
     "biases": False, "tied": False, "smeared_keys": False,
 }
 
 
 def metadata(config):
     """What a model file says about itself, beside its tensors."""
-    return {"format": "softlookup model", "version": "1",
+    return {"format": "softlookup model", "version": "2",
             "config": json.dumps(config)}
 
 
 def draw(config, random):
     """Random weights, float32, none of them where it changes nothing."""
     return {
-        name: random.normal(size=shape, scale=config["width"] ** -0.5).astype(
+        name: random.normal(size=shape, scale=config["d_model"] ** -0.5).astype(
             numpy.float32) + (1 if name.endswith(".w") else 0)
         for name, shape in shapes(config).items()
     }

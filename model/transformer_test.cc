@@ -25,13 +25,13 @@ using ::testing::HasSubstr;
 // Small, with sizes that differ, so that no two can be exchanged.
 ModelConfig Small() {
   ModelConfig config;
-  config.layers = 2;
-  config.heads = 4;
-  config.key_heads = 2;
-  config.width = 6;
-  config.head_width = 2;
-  config.vocabulary = 7;
-  config.context = 9;
+  config.n_layers = 2;
+  config.n_heads = 4;
+  config.n_key_value_heads = 2;
+  config.d_model = 6;
+  config.d_head = 2;
+  config.d_vocab = 7;
+  config.n_ctx = 9;
   return config;
 }
 
@@ -48,36 +48,41 @@ std::vector<NamedConfig> Configs() {
     change(config);
     configs.push_back({name, config});
   };
-  add("one layer", [](ModelConfig& c) { c.layers = 1; });
-  add("a key head each", [](ModelConfig& c) { c.key_heads = 4; });
-  add("position-wise, gelu", [](ModelConfig& c) { c.mlp_width = 5; });
-  add("position-wise, relu", [](ModelConfig& c) {
-    c.mlp_width = 5;
-    c.activation = Activation::kRelu;
+  add("one layer", [](ModelConfig& c) { c.n_layers = 1; });
+  add("a key head each", [](ModelConfig& c) { c.n_key_value_heads = 4; });
+  add("MLP, gelu", [](ModelConfig& c) { c.d_mlp = 5; });
+  add("MLP, relu", [](ModelConfig& c) {
+    c.d_mlp = 5;
+    c.act_fn = ActivationFunction::kRelu;
   });
-  add("rms norm", [](ModelConfig& c) { c.norm = Norm::kRms; });
+  add("rms norm",
+      [](ModelConfig& c) { c.normalization_type = NormalizationType::kRms; });
   add("layer norm, final too", [](ModelConfig& c) {
-    c.norm = Norm::kLayer;
+    c.normalization_type = NormalizationType::kLn;
     c.final_norm = true;
-    c.mlp_width = 5;
+    c.d_mlp = 5;
   });
-  add("no positions", [](ModelConfig& c) { c.positions = Positions::kNone; });
+  add("no positions", [](ModelConfig& c) {
+    c.positional_embedding_type = PositionalEmbeddingType::kNone;
+  });
   add("rotary", [](ModelConfig& c) {
-    c.positions = Positions::kRotary;
-    c.head_width = 4;
+    c.positional_embedding_type = PositionalEmbeddingType::kRotary;
+    c.d_head = 4;
   });
-  add("alibi", [](ModelConfig& c) { c.positions = Positions::kAlibi; });
+  add("alibi", [](ModelConfig& c) {
+    c.positional_embedding_type = PositionalEmbeddingType::kAlibi;
+  });
   add("biases", [](ModelConfig& c) {
     c.biases = true;
-    c.mlp_width = 3;
+    c.d_mlp = 3;
   });
   add("tied", [](ModelConfig& c) { c.tied = true; });
   add("smeared keys", [](ModelConfig& c) { c.smeared_keys = true; });
   add("everything", [](ModelConfig& c) {
-    c.mlp_width = 5;
-    c.norm = Norm::kLayer;
+    c.d_mlp = 5;
+    c.normalization_type = NormalizationType::kLn;
     c.final_norm = true;
-    c.positions = Positions::kRotary;
+    c.positional_embedding_type = PositionalEmbeddingType::kRotary;
     c.biases = true;
     c.tied = true;
     c.smeared_keys = true;
@@ -90,7 +95,7 @@ Tensor<int32_t> DrawTokens(RandomStream& stream, const ModelConfig& config,
   Tensor<int32_t> tokens({batch, positions});
   for (int64_t i = 0; i < tokens.size(); ++i) {
     tokens[i] = static_cast<int32_t>(
-        stream.UniformInt(static_cast<uint32_t>(config.vocabulary)));
+        stream.UniformInt(static_cast<uint32_t>(config.d_vocab)));
   }
   return tokens;
 }
@@ -203,8 +208,8 @@ TEST(Transformer, Float32AgreesWithFloat64) {
 TEST(Transformer, TheStreamIsTheSumOfItsWrites) {
   RandomStream stream(1, "transformer_test stream");
   ModelConfig config = Small();
-  config.mlp_width = 5;
-  config.norm = Norm::kRms;
+  config.d_mlp = 5;
+  config.normalization_type = NormalizationType::kRms;
   const Transformer<double> model(config);
   const std::vector<double> parameters =
       DrawParameters(stream, model.layout().size());
@@ -215,20 +220,19 @@ TEST(Transformer, TheStreamIsTheSumOfItsWrites) {
     return model.layout().View(*model.layout().Find(name), parameters.data());
   };
   Tensor<double> sum = memory.layers[0].resid_pre;
-  for (int64_t i = 0; i < config.layers; ++i) {
+  for (int64_t i = 0; i < config.n_layers; ++i) {
     const LayerActivations<double>& layer = memory.layers[i];
     const auto w_o = view(absl::StrCat("blocks.", i, ".attn.W_O"));
     const auto w_out = view(absl::StrCat("blocks.", i, ".mlp.W_out"));
     for (int64_t row = 0; row < sum.dim(0); ++row) {
-      for (int64_t k = 0; k < config.width; ++k) {
+      for (int64_t k = 0; k < config.d_model; ++k) {
         // Head by head, each through its own W_O.
-        for (int64_t h = 0; h < config.heads; ++h) {
-          for (int64_t e = 0; e < config.head_width; ++e) {
-            sum(row, k) +=
-                layer.z(row, h * config.head_width + e) * w_o(h, e, k);
+        for (int64_t h = 0; h < config.n_heads; ++h) {
+          for (int64_t e = 0; e < config.d_head; ++e) {
+            sum(row, k) += layer.z(row, h * config.d_head + e) * w_o(h, e, k);
           }
         }
-        for (int64_t e = 0; e < config.mlp_width; ++e) {
+        for (int64_t e = 0; e < config.d_mlp; ++e) {
           sum(row, k) += layer.mlp_post(row, e) * w_out(e, k);
         }
       }

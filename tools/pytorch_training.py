@@ -37,10 +37,11 @@ def case_name(width):
 
 def config(width):
     return {
-        "layers": LAYERS, "heads": HEADS, "key_heads": HEADS, "width": width,
-        "head_width": width // HEADS, "mlp_width": 0,
-        "vocabulary": VOCABULARY, "context": POSITIONS, "activation": "gelu",
-        "norm": "none", "final_norm": False, "positions": "learned",
+        "n_layers": LAYERS, "n_heads": HEADS, "n_key_value_heads": HEADS,
+        "d_model": width, "d_head": width // HEADS, "d_mlp": 0,
+        "d_vocab": VOCABULARY, "n_ctx": POSITIONS, "act_fn": "gelu",
+        "normalization_type": "none", "final_norm": False,
+        "positional_embedding_type": "standard",
         "biases": False, "tied": False, "smeared_keys": False}
 
 
@@ -124,7 +125,7 @@ class Ours:
             "--beta1=%r" % BETAS[0], "--beta2=%r" % BETAS[1],
             "--clip=%r" % CLIP, "--threads=%d" % threads, "--isa=" + isa]
         safetensors_numpy.write(path("model"), weights, {
-            "format": "softlookup model", "version": "1",
+            "format": "softlookup model", "version": "2",
             "config": json.dumps(config(width))})
 
     def train(self, tokens, targets):

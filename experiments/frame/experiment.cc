@@ -100,10 +100,10 @@ std::string OutputDirectory() {
 namespace internal {
 
 int RunExperiment(int argc, char** argv, const std::string& name,
-                  const std::string& question,
+                  const std::string& question, const RenamedFlags& renamed,
                   const std::function<absl::StatusOr<AnyRun>()>& run) {
-  return RunProgram(argc, argv, question,
-                    [&] { return Run(name, question, run); });
+  return RunProgram(
+      argc, argv, question, [&] { return Run(name, question, run); }, renamed);
 }
 
 }  // namespace internal

@@ -38,6 +38,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/json.h"
+#include "base/program.h"
 
 namespace softlookup {
 
@@ -63,6 +64,8 @@ struct Experiment {
   std::function<absl::StatusOr<ExperimentRun<Results>>()> run;
   // Prints tables of the results to stdout.
   std::function<void(const ExperimentRun<Results>&)> print;
+  // Old names of flags, to be answered with the new ones.
+  RenamedFlags renamed_flags = {};
 };
 
 // Where the results go: --output, as an absolute path or from where the
@@ -81,7 +84,7 @@ struct AnyRun {
 };
 
 int RunExperiment(int argc, char** argv, const std::string& name,
-                  const std::string& question,
+                  const std::string& question, const RenamedFlags& renamed,
                   const std::function<absl::StatusOr<AnyRun>()>& run);
 
 }  // namespace internal
@@ -94,6 +97,7 @@ int ExperimentMain(int argc, char** argv,
                    const Experiment<Results>& experiment) {
   return internal::RunExperiment(
       argc, argv, experiment.name, experiment.question,
+      experiment.renamed_flags,
       [&experiment]() -> absl::StatusOr<internal::AnyRun> {
         absl::StatusOr<ExperimentRun<Results>> run = experiment.run();
         if (!run.ok()) return run.status();

@@ -72,7 +72,7 @@ absl::StatusOr<Json> TrainControl(const std::string& name,
 absl::StatusOr<Json> MeasureControls(const ControlOptions& options,
                                      const kernels::KernelOptions& run) {
   RepeatTrainingOptions one_layer = options.published;
-  one_layer.model.layers = 1;
+  one_layer.model.n_layers = 1;
   const RepeatOptions& published = options.published.data;
   const auto shorter = [&](int64_t part) {
     RepeatTrainingOptions control = one_layer;

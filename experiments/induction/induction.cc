@@ -49,27 +49,26 @@
 // Of the eight seeds of the sweep one, the first, grows two heads that share
 // the previous-token work; the second is of the common kind.
 ABSL_FLAG(uint64_t, seed, 2, "Seed of all random streams.");
-ABSL_FLAG(int64_t, layers, 2, "Layers of the model.");
-ABSL_FLAG(int64_t, heads, 2, "Heads per layer.");
-ABSL_FLAG(int64_t, key_heads, 0,
+ABSL_FLAG(int64_t, n_layers, 2, "Layers of the model.");
+ABSL_FLAG(int64_t, n_heads, 2, "Heads per layer.");
+ABSL_FLAG(int64_t, n_key_value_heads, 0,
           "Key and value heads per layer, which share the heads; 0: as many as "
-          "heads.");
-ABSL_FLAG(int64_t, width, 64, "Width of the residual stream.");
-ABSL_FLAG(int64_t, head_width, 32, "Width of a head.");
-ABSL_FLAG(int64_t, mlp_width, 0, "Width of the position-wise layer; 0: none.");
-ABSL_FLAG(std::string, activation, "gelu",
-          "Of the position-wise layer: relu, gelu.");
-ABSL_FLAG(std::string, norm, "none",
-          "At the start of every branch and before the unembedding: none, rms, "
-          "layer.");
-ABSL_FLAG(std::string, positions, "learned",
-          "How the model knows positions: none, learned, rotary, alibi.");
+          "n_heads.");
+ABSL_FLAG(int64_t, d_model, 64, "Width of the residual stream.");
+ABSL_FLAG(int64_t, d_head, 32, "Width of a head.");
+ABSL_FLAG(int64_t, d_mlp, 0, "Width of the MLP; 0: none.");
+ABSL_FLAG(std::string, act_fn, "gelu", "Of the MLP: relu, gelu.");
+ABSL_FLAG(std::string, normalization_type, "none",
+          "At the start of every branch and before the unembedding: none, RMS, "
+          "LN.");
+ABSL_FLAG(std::string, positional_embedding_type, "standard",
+          "How the model knows positions: none, standard, rotary, alibi.");
 ABSL_FLAG(bool, biases, false, "Whether the projections have biases.");
 ABSL_FLAG(bool, tied, false, "Whether the unembedding is the embedding.");
 ABSL_FLAG(bool, smeared_keys, false,
           "Whether a key is mixed with the one before it.");
-ABSL_FLAG(int64_t, vocabulary, 64, "Different tokens.");
-ABSL_FLAG(int64_t, context, 64, "Tokens of a sequence.");
+ABSL_FLAG(int64_t, d_vocab, 64, "Different tokens.");
+ABSL_FLAG(int64_t, n_ctx, 64, "Tokens of a sequence.");
 ABSL_FLAG(int64_t, min_period, 8, "The shortest period of a sequence.");
 ABSL_FLAG(int64_t, max_period, 32, "The longest period.");
 ABSL_FLAG(bool, replacement, false,
@@ -78,7 +77,7 @@ ABSL_FLAG(int64_t, batch, 32, "Sequences per step.");
 ABSL_FLAG(int64_t, steps, 1200, "Steps of the training.");
 ABSL_FLAG(double, rate, 3e-3, "Learning rate of AdamW.");
 ABSL_FLAG(int64_t, warmup, 0, "Steps over which the rate rises.");
-ABSL_FLAG(std::string, decay, "constant",
+ABSL_FLAG(std::string, lr_schedule, "constant",
           "How the rate falls afterwards: constant, linear, cosine.");
 ABSL_FLAG(double, beta1, 0.9, "AdamW's memory of the gradient.");
 ABSL_FLAG(double, beta2, 0.98, "AdamW's memory of its square.");
@@ -111,17 +110,17 @@ absl::Status CheckSizes(const RepeatTrainingOptions& options) {
   // As they are, and twice more while they are frozen or substituted.
   SOFTLOOKUP_RETURN_IF_ERROR(
       CheckMemory("the attention patterns of all sequences",
-                  SaturatingProduct({3 * 4, watched, model.layers, model.heads,
-                                     positions, positions})));
+                  SaturatingProduct({3 * 4, watched, model.n_layers,
+                                     model.n_heads, positions, positions})));
   // In a layer: the stream, queries, keys and values with their gradients, the
-  // position-wise layer; then the logits.
+  // MLP; then the logits.
   const int64_t projected =
-      (2 * model.heads + 2 * model.key_heads) * model.head_width;
-  const int64_t layer = 4 * model.width + 2 * projected + 4 * model.mlp_width;
+      (2 * model.n_heads + 2 * model.n_key_value_heads) * model.d_head;
+  const int64_t layer = 4 * model.d_model + 2 * projected + 4 * model.d_mlp;
   return CheckMemory(
       "the activations of all sequences",
       SaturatingProduct({4, std::max(watched, options.data.batch), positions,
-                         model.layers * layer + 3 * model.vocabulary}));
+                         model.n_layers * layer + 3 * model.d_vocab}));
 }
 
 absl::StatusOr<RepeatTrainingOptions> Options() {
@@ -129,14 +128,14 @@ absl::StatusOr<RepeatTrainingOptions> Options() {
   ModelConfig& model = options.model;
   for (const auto& [name, value, low, high] :
        std::vector<std::tuple<std::string, int64_t, int64_t, int64_t>>{
-           {"layers", absl::GetFlag(FLAGS_layers), 2, 16},
-           {"heads", absl::GetFlag(FLAGS_heads), 1, 64},
-           {"key_heads", absl::GetFlag(FLAGS_key_heads), 0, 64},
-           {"width", absl::GetFlag(FLAGS_width), 1, 1024},
-           {"head_width", absl::GetFlag(FLAGS_head_width), 1, 256},
-           {"mlp_width", absl::GetFlag(FLAGS_mlp_width), 0, 8192},
-           {"vocabulary", absl::GetFlag(FLAGS_vocabulary), 2, 4096},
-           {"context", absl::GetFlag(FLAGS_context), 9, 1024},
+           {"n_layers", absl::GetFlag(FLAGS_n_layers), 2, 16},
+           {"n_heads", absl::GetFlag(FLAGS_n_heads), 1, 64},
+           {"n_key_value_heads", absl::GetFlag(FLAGS_n_key_value_heads), 0, 64},
+           {"d_model", absl::GetFlag(FLAGS_d_model), 1, 1024},
+           {"d_head", absl::GetFlag(FLAGS_d_head), 1, 256},
+           {"d_mlp", absl::GetFlag(FLAGS_d_mlp), 0, 8192},
+           {"d_vocab", absl::GetFlag(FLAGS_d_vocab), 2, 4096},
+           {"n_ctx", absl::GetFlag(FLAGS_n_ctx), 9, 1024},
            {"min_period", absl::GetFlag(FLAGS_min_period), 1, 512},
            {"max_period", absl::GetFlag(FLAGS_max_period), 1, 512},
            {"batch", absl::GetFlag(FLAGS_batch), 1, 1024},
@@ -156,32 +155,34 @@ absl::StatusOr<RepeatTrainingOptions> Options() {
            {"clip", absl::GetFlag(FLAGS_clip), 0, 1e9}}) {
     SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter(name, value, low, high));
   }
-  model.layers = absl::GetFlag(FLAGS_layers);
-  model.heads = absl::GetFlag(FLAGS_heads);
-  model.key_heads = absl::GetFlag(FLAGS_key_heads) == 0
-                        ? model.heads
-                        : absl::GetFlag(FLAGS_key_heads);
-  model.width = absl::GetFlag(FLAGS_width);
-  model.head_width = absl::GetFlag(FLAGS_head_width);
-  model.mlp_width = absl::GetFlag(FLAGS_mlp_width);
-  const auto activation = ParseActivation(absl::GetFlag(FLAGS_activation));
+  model.n_layers = absl::GetFlag(FLAGS_n_layers);
+  model.n_heads = absl::GetFlag(FLAGS_n_heads);
+  model.n_key_value_heads = absl::GetFlag(FLAGS_n_key_value_heads) == 0
+                                ? model.n_heads
+                                : absl::GetFlag(FLAGS_n_key_value_heads);
+  model.d_model = absl::GetFlag(FLAGS_d_model);
+  model.d_head = absl::GetFlag(FLAGS_d_head);
+  model.d_mlp = absl::GetFlag(FLAGS_d_mlp);
+  const auto activation = ParseActFn(absl::GetFlag(FLAGS_act_fn));
   SOFTLOOKUP_RETURN_IF_ERROR(AsFlag(activation.status()));
-  model.activation = *activation;
-  const auto norm = ParseNorm(absl::GetFlag(FLAGS_norm));
+  model.act_fn = *activation;
+  const auto norm =
+      ParseNormalizationType(absl::GetFlag(FLAGS_normalization_type));
   SOFTLOOKUP_RETURN_IF_ERROR(AsFlag(norm.status()));
-  model.norm = *norm;
-  model.final_norm = model.norm != Norm::kNone;
-  const auto positions = ParsePositions(absl::GetFlag(FLAGS_positions));
+  model.normalization_type = *norm;
+  model.final_norm = model.normalization_type != NormalizationType::kNone;
+  const auto positions = ParsePositionalEmbeddingType(
+      absl::GetFlag(FLAGS_positional_embedding_type));
   SOFTLOOKUP_RETURN_IF_ERROR(AsFlag(positions.status()));
-  model.positions = *positions;
+  model.positional_embedding_type = *positions;
   model.biases = absl::GetFlag(FLAGS_biases);
   model.tied = absl::GetFlag(FLAGS_tied);
   model.smeared_keys = absl::GetFlag(FLAGS_smeared_keys);
-  model.vocabulary = absl::GetFlag(FLAGS_vocabulary);
-  model.context = absl::GetFlag(FLAGS_context);
+  model.d_vocab = absl::GetFlag(FLAGS_d_vocab);
+  model.n_ctx = absl::GetFlag(FLAGS_n_ctx);
   options.data = {.batch = absl::GetFlag(FLAGS_batch),
-                  .positions = absl::GetFlag(FLAGS_context),
-                  .vocabulary = absl::GetFlag(FLAGS_vocabulary),
+                  .positions = absl::GetFlag(FLAGS_n_ctx),
+                  .vocabulary = absl::GetFlag(FLAGS_d_vocab),
                   .min_period = absl::GetFlag(FLAGS_min_period),
                   .max_period = absl::GetFlag(FLAGS_max_period),
                   .replacement = absl::GetFlag(FLAGS_replacement)};
@@ -192,7 +193,7 @@ absl::StatusOr<RepeatTrainingOptions> Options() {
   options.schedule = {.peak = absl::GetFlag(FLAGS_rate),
                       .warmup = absl::GetFlag(FLAGS_warmup),
                       .steps = absl::GetFlag(FLAGS_steps)};
-  const auto decay = ParseDecay(absl::GetFlag(FLAGS_decay));
+  const auto decay = ParseDecay(absl::GetFlag(FLAGS_lr_schedule));
   SOFTLOOKUP_RETURN_IF_ERROR(AsFlag(decay.status()));
   options.schedule.decay = *decay;
   options.seed = absl::GetFlag(FLAGS_seed);
@@ -327,7 +328,7 @@ absl::StatusOr<ExperimentRun<Json>> Run() {
       HeadInterventions::Make(model, weights, sequences));
   SOFTLOOKUP_ASSIGN_OR_RETURN(const Json single_heads,
                               interventions.SingleHeads());
-  const HeadPair pair = ChooseHeads(single_heads, options.model.layers);
+  const HeadPair pair = ChooseHeads(single_heads, options.model.n_layers);
   results["clean"] = interventions.EffectJson(interventions.clean());
   results["clean"]["in_context"] =
       EstimateJson(MeanEstimate(interventions.clean().in_context));
@@ -345,7 +346,8 @@ absl::StatusOr<ExperimentRun<Json>> Run() {
   SOFTLOOKUP_ASSIGN_OR_RETURN(results["paths"], interventions.Paths(pair));
   SOFTLOOKUP_ASSIGN_OR_RETURN(results["ideal_patterns"],
                               interventions.IdealPatterns(pair));
-  if (options.model.norm == Norm::kNone && options.model.mlp_width == 0) {
+  if (options.model.normalization_type == NormalizationType::kNone &&
+      options.model.d_mlp == 0) {
     SOFTLOOKUP_ASSIGN_OR_RETURN(
         results["expansion_difference"],
         ExpansionDifference(options.model, weights, sequences.tokens, 2));
@@ -387,5 +389,17 @@ int main(int argc, char** argv) {
        .question = "Which two heads does a two-layer model grow that continue "
                    "a repetition, and what happens without them?",
        .run = softlookup::Run,
-       .print = softlookup::PrintInduction});
+       .print = softlookup::PrintInduction,
+       .renamed_flags = {{"activation", "act_fn"},
+                         {"context", "n_ctx"},
+                         {"decay", "lr_schedule"},
+                         {"head_width", "d_head"},
+                         {"heads", "n_heads"},
+                         {"key_heads", "n_key_value_heads"},
+                         {"layers", "n_layers"},
+                         {"mlp_width", "d_mlp"},
+                         {"norm", "normalization_type"},
+                         {"positions", "positional_embedding_type"},
+                         {"vocabulary", "d_vocab"},
+                         {"width", "d_model"}}});
 }

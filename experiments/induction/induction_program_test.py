@@ -15,7 +15,7 @@ PROGRAM = "experiments/induction/induction"
 # A run of a second or so, of everything.
 SMALL = [
     "--steps=60", "--curve_interval=20", "--curve_sequences=8",
-    "--sequences=8", "--baseline_draws=8", "--context=32", "--batch=8",
+    "--sequences=8", "--baseline_draws=8", "--n_ctx=32", "--batch=8",
     "--min_period=4", "--max_period=12", "--judge=false",
 ]
 
@@ -58,11 +58,13 @@ class InductionProgramTest(unittest.TestCase):
 
     def test_other_models_run_to_their_end(self):
         for flags in (
-            ["--norm=rms", "--mlp_width=24", "--biases"],
-            ["--positions=rotary", "--key_heads=1", "--tied"],
-            ["--positions=alibi", "--layers=3", "--heads=1"],
-            ["--smeared_keys", "--norm=layer", "--replacement"],
-            ["--decay=cosine", "--warmup=3", "--clip=0"],
+            ["--normalization_type=RMS", "--d_mlp=24", "--biases"],
+            ["--positional_embedding_type=rotary", "--n_key_value_heads=1",
+             "--tied"],
+            ["--positional_embedding_type=alibi", "--n_layers=3",
+             "--n_heads=1"],
+            ["--smeared_keys", "--normalization_type=LN", "--replacement"],
+            ["--lr_schedule=cosine", "--warmup=3", "--clip=0"],
         ):
             with self.subTest(flags):
                 self.succeed(*flags, "--steps=5", "--controls=false")
@@ -130,21 +132,27 @@ class InductionProgramTest(unittest.TestCase):
 
     def test_bad_input(self):
         cases = (
-            (["--layers=1"], "--layers is 1; allowed: 2 to 16"),
-            (["--heads=3", "--key_heads=2"], "key_heads"),
-            (["--head_width=31", "--positions=rotary"], "head_width"),
-            (["--vocabulary=10"],
+            (["--n_layers=1"], "--n_layers is 1; allowed: 2 to 16"),
+            (["--n_heads=3", "--n_key_value_heads=2"], "n_key_value_heads"),
+            (["--d_head=31", "--positional_embedding_type=rotary"], "d_head"),
+            (["--d_vocab=10"],
              "--max_period is 12 without replacement; allowed: up to the "
              "vocabulary of 10"),
-            (["--context=20"],
+            (["--n_ctx=20"],
              "--max_period is 12; allowed: up to half of the 20 positions, so "
              "that a block comes twice"),
             (["--min_period=13"],
              "--max_period is 12; allowed: min_period = 13 or more"),
-            (["--norm=batch"],
-             '--norm is "batch"; allowed: none, rms, layer'),
-            (["--positions=sine"],
-             '--positions is "sine"; allowed: none, learned, rotary, alibi'),
+            (["--act_fn=tanh"], '--act_fn is "tanh"; allowed: relu, gelu'),
+            (["--normalization_type=rms"],
+             '--normalization_type is "rms"; allowed: none, RMS, LN'),
+            (["--normalization_type=layer"],
+             '--normalization_type is "layer"; allowed: none, RMS, LN'),
+            (["--positional_embedding_type=learned"],
+             '--positional_embedding_type is "learned"; allowed: none, '
+             "standard, rotary, alibi"),
+            (["--lr_schedule=step"],
+             '--lr_schedule is "step"; allowed: constant, linear, cosine'),
             (["--rate=0"], "--rate is 0.0; allowed: 1e-09 to 1000.0"),
             (["--warmup=61"], "--warmup is 61; allowed: 0 to the 60 steps"),
             (["--threads=-1"], "--threads is -1; allowed: 0 to 1024"),
@@ -152,8 +160,8 @@ class InductionProgramTest(unittest.TestCase):
              '--isa is "sse"; allowed: auto, portable, avx2, avx512'),
             (["--checkpoint_interval=0"],
              "--checkpoint_interval is 0; allowed: 1 to 1000000"),
-            (["--context=1024", "--sequences=4096", "--layers=16",
-              "--heads=64"], "the attention patterns of all sequences"),
+            (["--n_ctx=1024", "--sequences=4096", "--n_layers=16",
+              "--n_heads=64"], "the attention patterns of all sequences"),
             (["--resume"], "induction.training.safetensors: "),
             (["--checkpoint=/nowhere/x"], "/nowhere"),
             (["--save_model=/nowhere/x"], "/nowhere"),
@@ -167,6 +175,23 @@ class InductionProgramTest(unittest.TestCase):
                 self.assertIn(words, done.stderr)
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
                 self.assertEqual(os.listdir(self.folder), [])
+
+    def test_old_names_are_answered_with_the_new(self):
+        for old, new in {
+            "width=64": "d_model", "head_width=32": "d_head",
+            "heads=2": "n_heads", "key_heads=2": "n_key_value_heads",
+            "layers=2": "n_layers", "vocabulary=64": "d_vocab",
+            "context=64": "n_ctx", "mlp_width=0": "d_mlp",
+            "activation=gelu": "act_fn", "norm=none": "normalization_type",
+            "positions=learned": "positional_embedding_type",
+            "decay=constant": "lr_schedule",
+        }.items():
+            with self.subTest(old):
+                done = self.run_program("--" + old)
+                self.assertEqual(done.returncode, 2)
+                name = old.split("=")[0]
+                self.assertEqual(done.stderr,
+                                 f"induction: --{name} is now --{new}\n")
 
     def test_a_foreign_checkpoint_is_kept(self):
         checkpoint = self.folder / "mine.safetensors"

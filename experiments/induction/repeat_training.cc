@@ -78,7 +78,7 @@ absl::StatusOr<CurvePoint> MeasurePoint(const Trainer& trainer, int64_t step,
                                         const RepeatedSequences& sequences) {
   const ModelConfig& config = trainer.model().config();
   std::set<std::string> patterns;
-  for (int64_t layer = 0; layer < config.layers; ++layer) {
+  for (int64_t layer = 0; layer < config.n_layers; ++layer) {
     patterns.insert(AttentionPoint(layer, "hook_pattern"));
   }
   ActivationCache<float> cache(patterns);
@@ -92,7 +92,7 @@ absl::StatusOr<CurvePoint> MeasurePoint(const Trainer& trainer, int64_t step,
   point.accuracy = Mean(scores.accuracy);
   point.in_context = Mean(scores.in_context);
   point.loss = std::move(scores.loss);
-  point.heads.resize(config.layers);
+  point.heads.resize(config.n_layers);
   for (const TrainedHead& head :
        ScorePatterns(config, cache, sequences.tokens)) {
     point.heads[head.layer].push_back(
@@ -182,9 +182,11 @@ class Run {
     SOFTLOOKUP_ASSIGN_OR_RETURN(SavedTraining saved,
                                 LoadTraining(files_.checkpoint));
     SOFTLOOKUP_ASSIGN_OR_RETURN(
-        const Json there,
+        Json there,
         ParseJson(saved.parameters,
                   absl::StrCat(files_.checkpoint, ": its parameters")));
+    // The file's own config, which it gives under the names of today.
+    there["model"] = ConfigToJson(saved.model.config);
     if (there != parameters_) {
       return absl::InvalidArgumentError(
           absl::StrCat(files_.checkpoint,
@@ -296,20 +298,20 @@ absl::Status CheckRepeatTraining(const RepeatTrainingOptions& options) {
           absl::StrCat(name, " is ", value, "; allowed: 1 or more"));
     }
   }
-  if (options.data.positions > options.model.context) {
+  if (options.data.positions > options.model.n_ctx) {
     return absl::InvalidArgumentError(absl::StrCat(
         "positions is ", options.data.positions,
-        "; allowed: up to the model's context of ", options.model.context));
+        "; allowed: up to the model's n_ctx of ", options.model.n_ctx));
   }
   if (options.data.positions <= kEdge) {
     return absl::InvalidArgumentError(
         absl::StrCat("positions is ", options.data.positions,
                      "; allowed: ", kEdge + 1, " or more"));
   }
-  if (options.data.vocabulary != options.model.vocabulary) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("vocabulary is ", options.data.vocabulary,
-                     "; allowed: the model's, ", options.model.vocabulary));
+  if (options.data.vocabulary != options.model.d_vocab) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "vocabulary is ", options.data.vocabulary,
+        "; allowed: the model's d_vocab, ", options.model.d_vocab));
   }
   return absl::OkStatus();
 }

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "attention/kernels/instruction_set.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/thread_pool.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -25,10 +26,10 @@ using ::testing::HasSubstr;
 
 RepeatTrainingOptions Small() {
   RepeatTrainingOptions options;
-  options.model.width = 16;
-  options.model.head_width = 8;
-  options.model.vocabulary = 12;
-  options.model.context = 20;
+  options.model.d_model = 16;
+  options.model.d_head = 8;
+  options.model.d_vocab = 12;
+  options.model.n_ctx = 20;
   options.data = {.batch = 4,
                   .positions = 20,
                   .vocabulary = 12,
@@ -97,6 +98,50 @@ TEST(TrainOnRepeats, ResumesAtTheEnd) {
   EXPECT_EQ(resumed->steps, 0);
 }
 
+// A checkpoint of format version 1, to the hash of the weights that the program
+// which wrote it printed when it was not stopped.
+TEST(TrainOnRepeats, GoesOnFromVersion1) {
+  RepeatTrainingOptions options;
+  options.model = {
+      .n_key_value_heads = 1,
+      .d_model = 4,
+      .d_head = 2,
+      .d_mlp = 3,
+      .d_vocab = 6,
+      .n_ctx = 12,
+      .act_fn = ActivationFunction::kRelu,
+      .normalization_type = NormalizationType::kLn,
+      .final_norm = true,
+      .positional_embedding_type = PositionalEmbeddingType::kRotary,
+      .biases = true};
+  options.data = {.batch = 2,
+                  .positions = 12,
+                  .vocabulary = 6,
+                  .min_period = 3,
+                  .max_period = 6};
+  options.schedule = {.warmup = 10, .steps = 1500, .decay = Decay::kCosine};
+  options.seed = 2;
+  options.curve_interval = 1500;
+  options.curve_sequences = 2;
+  const auto expected = TrainOnRepeats(options, {}, {});
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  const std::string path = Path("version_1");
+  ASSERT_TRUE(
+      WriteFileAtomically(
+          path,
+          ReadFile("testdata/models_version_1/training.safetensors").value())
+          .ok());
+  const auto resumed =
+      TrainOnRepeats(options, {}, {.checkpoint = path, .resume = true});
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_EQ(resumed->steps, 1350);
+  EXPECT_EQ(resumed->weights, expected->weights);
+  EXPECT_EQ(Text(*resumed), Text(*expected));
+  BitHash hash;
+  hash.Add<float>(resumed->weights);
+  EXPECT_EQ(hash.value(), 0x22b2a44c5a80400eu);
+}
+
 // Asked to stop at some moment, a run finishes a step, saves, and says where;
 // the next one goes on from there.
 TEST(TrainOnRepeats, StopsWhenAskedAndGoesOn) {
@@ -148,8 +193,8 @@ TEST(TrainOnRepeats, AnotherRunsCheckpointIsRefused) {
   };
   EXPECT_THAT(error([](RepeatTrainingOptions& o) { o.schedule.steps = 31; }),
               HasSubstr("another run's: steps is 30 there and 31 here"));
-  EXPECT_THAT(error([](RepeatTrainingOptions& o) { o.model.layers = 3; }),
-              HasSubstr("another run's: layers is 2 there and 3 here"));
+  EXPECT_THAT(error([](RepeatTrainingOptions& o) { o.model.n_layers = 3; }),
+              HasSubstr("another run's: n_layers is 2 there and 3 here"));
   EXPECT_THAT(error([](RepeatTrainingOptions& o) { o.seed = 5; }),
               HasSubstr("another run's: seed is 1 there and 5 here"));
 }
@@ -196,10 +241,10 @@ TEST(CheckRepeatTraining, NamesWhatDoesNotFit) {
     return std::string(CheckRepeatTraining(options).message());
   };
   EXPECT_EQ(error([](RepeatTrainingOptions&) {}), "");
-  EXPECT_EQ(error([](RepeatTrainingOptions& o) { o.model.context = 19; }),
-            "positions is 20; allowed: up to the model's context of 19");
+  EXPECT_EQ(error([](RepeatTrainingOptions& o) { o.model.n_ctx = 19; }),
+            "positions is 20; allowed: up to the model's n_ctx of 19");
   EXPECT_EQ(error([](RepeatTrainingOptions& o) { o.data.vocabulary = 11; }),
-            "vocabulary is 11; allowed: the model's, 12");
+            "vocabulary is 11; allowed: the model's d_vocab, 12");
   EXPECT_EQ(error([](RepeatTrainingOptions& o) { o.data.max_period = 11; }),
             "max_period is 11; allowed: up to half of the 20 positions, so "
             "that a block comes twice");
