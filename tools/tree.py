@@ -1,19 +1,35 @@
-"""Whether dependencies point one way, from the graph that Bazel builds.
+"""Whether the tree is as docs/architecture.md has it.
 
     for problem in problems(edges_of(query_xml)):
         print(problem)
+    for problem in size_problems(lines):
+        print(problem)
+    for problem in path_problems("README.md", text, files):
+        print(problem)
 
-Two rules, both over targets that are neither tests nor for tests only:
+Dependencies point one way. Two rules, both over targets that are neither tests
+nor for tests only:
 - between top folders, every target: it may depend on its own folder and on those
   that FOLDERS names for it, which all come earlier;
 - between packages of one top folder, every library: ROOMS says what a package
   may use besides what its folder may.
+
+No file and no folder grows beyond what a person takes in, and documents name
+only files that are there.
 """
 
 from __future__ import annotations
 
+import collections
+import re
 import xml.etree.ElementTree as ElementTree
-from typing import Iterable, Iterator, NamedTuple
+from pathlib import PurePosixPath
+from typing import Collection, Iterable, Iterator, Mapping, NamedTuple
+
+SOURCES = (".cc", ".h", ".py")
+LARGEST_SOURCE = 500  # lines; tests too
+LARGEST_BUILD = 700  # lines
+LARGEST_FOLDER = 50  # sources that are no tests
 
 # What each top folder may depend on.
 FOLDERS = {
@@ -125,4 +141,43 @@ def problems(edges: Iterable[Edge]) -> Iterator[str]:
                     f"{room} may use {', '.join(allowed) or 'no other package'}"
                 )
     for what in sorted(unknown):
-        yield f"{what} has no rule in tools/dependencies.py"
+        yield f"{what} has no rule in tools/tree.py"
+
+
+def size_problems(lines: Mapping[str, int]) -> Iterator[str]:
+    """One line for each file or folder that is too large, from the number of
+    lines of every file by its path."""
+    sources: collections.Counter[str] = collections.Counter()
+    for name, count in sorted(lines.items()):
+        path = PurePosixPath(name)
+        if path.name == "BUILD" and count > LARGEST_BUILD:
+            yield f"{name} has {count} lines; allowed: {LARGEST_BUILD}"
+        if path.suffix in SOURCES:
+            if count > LARGEST_SOURCE:
+                yield f"{name} has {count} lines; allowed: {LARGEST_SOURCE}"
+            if not path.stem.endswith("_test"):
+                sources[str(path.parent)] += 1
+    for name, count in sorted(sources.items()):
+        if count > LARGEST_FOLDER:
+            yield f"{name}/ holds {count} sources; allowed: {LARGEST_FOLDER}"
+
+
+# A path, alone between backquotes.
+_PATH = re.compile(r"`((?:[a-z0-9_.]+/)+(?:[A-Za-z0-9_.]*))`")
+
+
+def path_problems(
+    document: str, text: str, files: Collection[str]
+) -> Iterator[str]:
+    """One line for each path that the text names and the tree has not, among
+    those that begin with a folder of the tree; NAME stands for any name."""
+    folders = {
+        str(parent) for name in files for parent in PurePosixPath(name).parents
+    }
+    for path in sorted(set(_PATH.findall(text))):
+        if path.partition("/")[0] not in folders or "NAME" in path:
+            continue
+        if path.rstrip("/") not in folders and path not in files and not (
+            path + ".h" in files
+        ):
+            yield f"{document} names {path}, which is not there"
