@@ -95,4 +95,13 @@ std::string Fixed(double value, int decimals) {
   return text;
 }
 
+std::string Tuple(absl::Span<const double> values, int decimals) {
+  std::string text = "(";
+  for (const double value : values) {
+    if (text.size() > 1) text += ", ";
+    text += Fixed(value == 0 ? 0.0 : value, decimals);
+  }
+  return text + ")";
+}
+
 }  // namespace softlookup

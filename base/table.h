@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
+
 namespace softlookup {
 
 class Table {
@@ -29,6 +31,10 @@ class Table {
 // `value` with a fixed number of decimals, or in scientific form where that
 // would show only zeros or be over 12 characters; "NaN", "inf", "-inf".
 std::string Fixed(double value, int decimals);
+
+// The same for each of `values`, in parentheses: "(1.759, 2.007)". Zeros have
+// no sign.
+std::string Tuple(absl::Span<const double> values, int decimals = 3);
 
 }  // namespace softlookup
 

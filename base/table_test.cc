@@ -140,5 +140,11 @@ TEST(Fixed, NonFinite) {
   EXPECT_EQ(Fixed(-HUGE_VAL, 3), "-inf");
 }
 
+TEST(Tuple, IsFixedNumbersInParentheses) {
+  EXPECT_EQ(Tuple({1.7591, 2.0066}), "(1.759, 2.007)");
+  EXPECT_EQ(Tuple({-0.0, std::nan("")}, 1), "(0.0, NaN)");
+  EXPECT_EQ(Tuple({}), "()");
+}
+
 }  // namespace
 }  // namespace softlookup

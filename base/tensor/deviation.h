@@ -1,15 +1,43 @@
-// How large a tensor is, and how far two are apart; no NaN gets lost.
+// How large numbers are and how far two tensors are apart; no NaN gets lost.
+//
+//   Largest deviation;                           // 0, as for deviations
+//   for (...) deviation.See(std::abs(found - expected));
+//   results.deviation = deviation.value();       // NaN once there was one
 //
 //   LargestMagnitude(output)
 //   LargestDifference(output, other_output)      // NaN if there is a NaN
+//
+// std::max would pass over a NaN, and a broken computation with it: every
+// deviation that a claim rests on is taken here.
 #ifndef SOFTLOOKUP_BASE_TENSOR_DEVIATION_H_
 #define SOFTLOOKUP_BASE_TENSOR_DEVIATION_H_
 
 #include <cstdint>
+#include <limits>
 
 #include "base/tensor/tensor.h"
 
 namespace softlookup {
+
+// The largest of the numbers seen, and NaN once there was one.
+class Largest {
+ public:
+  // `start` counts as seen.
+  explicit Largest(double start = 0) : value_(start) {}
+  // For numbers of either sign: -inf until one is seen.
+  static Largest OfAny() {
+    return Largest(-std::numeric_limits<double>::infinity());
+  }
+
+  // Negated comparisons: they hold for a NaN on either side.
+  void See(double x) {
+    if (value_ == value_ && !(x <= value_)) value_ = x;
+  }
+  double value() const { return value_; }
+
+ private:
+  double value_;
+};
 
 // The larger of two numbers, or the NaN among them: a maximum that loses no
 // NaN.

@@ -38,12 +38,12 @@ _experiment_results = rule(
 )
 
 def experiment_run(name, program, flags):
-    """One run of an experiment at other than the published knobs.
+    """One run of an experiment at other than the published parameters.
 
     Args:
       name: of the target and, with .json, of its results file.
       program: the experiment.
-      flags: its knobs.
+      flags: its parameters.
     """
     _experiment_results(
         name = name,

@@ -29,8 +29,8 @@ constexpr char kLedger[] = "testdata/claims.json";
 
 void Print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
-absl::Status Judge(const Experiment& experiment, const Json& results) {
-  const std::vector<std::string> changed = ChangedKnobs(experiment.name);
+absl::Status Judge(const std::string& name, const Json& results) {
+  const std::vector<std::string> changed = ChangedParameters(name);
   if (!changed.empty()) {
     Print(absl::StrCat("\nNot judged: ", absl::StrJoin(changed, " "),
                        changed.size() == 1 ? " is" : " are",
@@ -40,9 +40,8 @@ absl::Status Judge(const Experiment& experiment, const Json& results) {
   SOFTLOOKUP_ASSIGN_OR_RETURN(const std::string path, RunfilePath(kLedger));
   SOFTLOOKUP_ASSIGN_OR_RETURN(const std::vector<Claim> ledger,
                               ReadLedger(path));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(
-      const std::vector<Judgement> judgements,
-      JudgeExperiment(ledger, experiment.name, results));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const std::vector<Judgement> judgements,
+                              JudgeExperiment(ledger, name, results));
   if (judgements.empty()) {
     Print("\nNot judged: the ledger has no claim on this experiment.\n");
     return absl::OkStatus();
@@ -57,26 +56,27 @@ absl::Status Judge(const Experiment& experiment, const Json& results) {
   return absl::OkStatus();
 }
 
-absl::Status Run(const Experiment& experiment) {
+absl::Status Run(
+    const std::string& name, const std::string& question,
+    const std::function<absl::StatusOr<internal::AnyRun>()>& measure) {
   const std::string directory = OutputDirectory();
   if (directory.empty()) {
     return absl::InvalidArgumentError("--output is empty; give a directory");
   }
   // Before the work, so that an unwritable place costs no run.
   SOFTLOOKUP_RETURN_IF_ERROR(MakeDirectories(directory));
-  const std::string path =
-      absl::StrCat(directory, "/", experiment.name, ".json");
+  const std::string path = absl::StrCat(directory, "/", name, ".json");
   SOFTLOOKUP_RETURN_IF_ERROR(CheckWritable(path));
-  Print(absl::StrCat(experiment.name, ": ", experiment.question, "\n\n"));
+  Print(absl::StrCat(name, ": ", question, "\n\n"));
   std::fflush(stdout);  // before work that may take a while
   const auto start = std::chrono::steady_clock::now();
-  SOFTLOOKUP_ASSIGN_OR_RETURN(ExperimentRun run, experiment.run());
+  SOFTLOOKUP_ASSIGN_OR_RETURN(internal::AnyRun run, measure());
   run.measurements["seconds"] =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
   Json file;
-  file["experiment"] = experiment.name;
-  file["parameters"] = KnobValues(experiment.name);
+  file["experiment"] = name;
+  file["parameters"] = ParameterValues(name);
   file["results"] = run.results;
   file["measurements"] = run.measurements;
   file["provenance"] = Provenance(/*threads=*/1);
@@ -85,10 +85,10 @@ absl::Status Run(const Experiment& experiment) {
   run.written();
   // After the results are safe: a reader that goes away, such as head, ends the
   // program here.
-  experiment.print(run);
+  run.print();
   Print(absl::StrCat("\nResults: ", path, "\n"));
   if (!absl::GetFlag(FLAGS_judge)) return absl::OkStatus();
-  return Judge(experiment, run.results);
+  return Judge(name, run.results);
 }
 
 }  // namespace
@@ -97,10 +97,14 @@ std::string OutputDirectory() {
   return ResolveUserPath(absl::GetFlag(FLAGS_output));
 }
 
-int ExperimentMain(int argc, char** argv, const Experiment& experiment) {
+namespace internal {
+
+int RunExperiment(int argc, char** argv, const std::string& name,
+                  const std::string& question, const RenamedFlags& renamed,
+                  const std::function<absl::StatusOr<AnyRun>()>& run) {
   return RunProgram(
-      argc, argv, experiment.question,
-      [&experiment] { return Run(experiment); }, experiment.renamed_flags);
+      argc, argv, question, [&] { return Run(name, question, run); }, renamed);
 }
 
+}  // namespace internal
 }  // namespace softlookup

@@ -11,15 +11,15 @@ namespace softlookup {
 namespace {
 
 // The flags of one source file, by name.
-std::map<std::string, const absl::CommandLineFlag*> KnobFlags(
+std::map<std::string, const absl::CommandLineFlag*> ParameterFlags(
     const std::string& source_stem) {
-  std::map<std::string, const absl::CommandLineFlag*> knobs;
+  std::map<std::string, const absl::CommandLineFlag*> parameters;
   for (const auto& [name, flag] : absl::GetAllFlags()) {
     if (std::filesystem::path(flag->Filename()).stem() == source_stem) {
-      knobs.emplace(std::string(name), flag);
+      parameters.emplace(std::string(name), flag);
     }
   }
-  return knobs;
+  return parameters;
 }
 
 Json FlagValue(const absl::CommandLineFlag& flag) {
@@ -40,17 +40,17 @@ absl::Status OutOfRange(const std::string& flag, const std::string& value,
 
 }  // namespace
 
-Json KnobValues(const std::string& source_stem) {
+Json ParameterValues(const std::string& source_stem) {
   Json values = Json::object();
-  for (const auto& [name, flag] : KnobFlags(source_stem)) {
+  for (const auto& [name, flag] : ParameterFlags(source_stem)) {
     values[name] = FlagValue(*flag);
   }
   return values;
 }
 
-std::vector<std::string> ChangedKnobs(const std::string& source_stem) {
+std::vector<std::string> ChangedParameters(const std::string& source_stem) {
   std::vector<std::string> changed;
-  for (const auto& [name, flag] : KnobFlags(source_stem)) {
+  for (const auto& [name, flag] : ParameterFlags(source_stem)) {
     const std::string value = flag->CurrentValue();
     if (value != flag->DefaultValue()) {
       changed.push_back(absl::StrCat("--", name, "=", value));
@@ -59,8 +59,8 @@ std::vector<std::string> ChangedKnobs(const std::string& source_stem) {
   return changed;
 }
 
-absl::Status CheckKnob(const std::string& flag, int64_t value, int64_t low,
-                       int64_t high) {
+absl::Status CheckParameter(const std::string& flag, int64_t value, int64_t low,
+                            int64_t high) {
   if (value < low || value > high) {
     return OutOfRange(flag, absl::StrCat(value), absl::StrCat(low),
                       absl::StrCat(high));
@@ -68,8 +68,8 @@ absl::Status CheckKnob(const std::string& flag, int64_t value, int64_t low,
   return absl::OkStatus();
 }
 
-absl::Status CheckKnob(const std::string& flag, double value, double low,
-                       double high) {
+absl::Status CheckParameter(const std::string& flag, double value, double low,
+                            double high) {
   // Written so that a NaN is out of range too.
   if (!(value >= low && value <= high)) {
     // In full: 1.0000001 must not be told that it is 1 and 1 is allowed.

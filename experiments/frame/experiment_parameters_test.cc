@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
 
-// Knobs by reflection: those of this file, "experiment_parameters_test".
+// Parameters by reflection: those of this file, "experiment_parameters_test".
 ABSL_FLAG(int64_t, zeta, 16, "An integer.");
 ABSL_FLAG(int32_t, eta, -3, "A short integer.");
 ABSL_FLAG(uint64_t, theta, 18446744073709551615u, "The largest integer.");
@@ -27,8 +27,8 @@ namespace {
 
 constexpr char kHere[] = "experiment_parameters_test";
 
-TEST(KnobValues, AllFlagsOfTheFileByNameAndWithTheirTypes) {
-  const Json values = KnobValues(kHere);
+TEST(ParameterValues, AllFlagsOfTheFileByNameAndWithTheirTypes) {
+  const Json values = ParameterValues(kHere);
   EXPECT_EQ(values.dump(),
             "{\"alpha\":0.1,\"beta\":true,\"delta\":\"a,b\",\"eta\":-3,"
             "\"gamma\":\"plain\",\"iota\":7,\"theta\":18446744073709551615,"
@@ -37,42 +37,42 @@ TEST(KnobValues, AllFlagsOfTheFileByNameAndWithTheirTypes) {
   EXPECT_TRUE(values["zeta"].is_number_integer());
 }
 
-TEST(KnobValues, NoneOfAnotherFile) {
-  EXPECT_EQ(KnobValues("experiment_parameters"), Json::object());
-  EXPECT_EQ(KnobValues("experiment_parameters_test.cc"), Json::object());
-  EXPECT_EQ(KnobValues(""), Json::object());
-  // Abseil's and GoogleTest's own flags are no knobs.
-  EXPECT_FALSE(KnobValues(kHere).contains("help"));
+TEST(ParameterValues, NoneOfAnotherFile) {
+  EXPECT_EQ(ParameterValues("experiment_parameters"), Json::object());
+  EXPECT_EQ(ParameterValues("experiment_parameters_test.cc"), Json::object());
+  EXPECT_EQ(ParameterValues(""), Json::object());
+  // Abseil's and GoogleTest's own flags are no parameters.
+  EXPECT_FALSE(ParameterValues(kHere).contains("help"));
 }
 
-TEST(ChangedKnobs, NoneAtTheDefaults) {
-  EXPECT_TRUE(ChangedKnobs(kHere).empty());
+TEST(ChangedParameters, NoneAtTheDefaults) {
+  EXPECT_TRUE(ChangedParameters(kHere).empty());
 }
 
-TEST(ChangedKnobs, NamesWhatDiffersByName) {
+TEST(ChangedParameters, NamesWhatDiffersByName) {
   const absl::FlagSaver restore;
   absl::SetFlag(&FLAGS_zeta, 8);
   absl::SetFlag(&FLAGS_alpha, 0.25);
   absl::SetFlag(&FLAGS_beta, false);
   absl::SetFlag(&FLAGS_gamma, "plain");  // set, but to its default
   EXPECT_EQ(
-      ChangedKnobs(kHere),
+      ChangedParameters(kHere),
       (std::vector<std::string>{"--alpha=0.25", "--beta=false", "--zeta=8"}));
-  EXPECT_EQ(KnobValues(kHere)["zeta"], 8);
-  EXPECT_TRUE(ChangedKnobs("experiment_parameters").empty());
+  EXPECT_EQ(ParameterValues(kHere)["zeta"], 8);
+  EXPECT_TRUE(ChangedParameters("experiment_parameters").empty());
 }
 
-TEST(ChangedKnobs, SeesTheSmallestChange) {
+TEST(ChangedParameters, SeesTheSmallestChange) {
   const absl::FlagSaver restore;
   absl::SetFlag(&FLAGS_alpha, std::nextafter(0.1, 1));
-  ASSERT_EQ(ChangedKnobs(kHere).size(), 1u);
-  EXPECT_EQ(ChangedKnobs(kHere)[0], "--alpha=0.10000000000000002");
-  EXPECT_EQ(KnobValues(kHere)["alpha"], std::nextafter(0.1, 1));
+  ASSERT_EQ(ChangedParameters(kHere).size(), 1u);
+  EXPECT_EQ(ChangedParameters(kHere)[0], "--alpha=0.10000000000000002");
+  EXPECT_EQ(ParameterValues(kHere)["alpha"], std::nextafter(0.1, 1));
 }
 
-TEST(CheckKnob, IntegersBothSidesOfBothBounds) {
+TEST(CheckParameter, IntegersBothSidesOfBothBounds) {
   const auto check = [](int64_t value) {
-    return CheckKnob("keys", value, int64_t{1}, int64_t{4096});
+    return CheckParameter("keys", value, int64_t{1}, int64_t{4096});
   };
   EXPECT_TRUE(check(1).ok());
   EXPECT_TRUE(check(4096).ok());
@@ -85,9 +85,9 @@ TEST(CheckKnob, IntegersBothSidesOfBothBounds) {
                 "--keys is -9223372036854775808; allowed: 1 to 4096"));
 }
 
-TEST(CheckKnob, RealNumbersBothSidesOfBothBounds) {
+TEST(CheckParameter, RealNumbersBothSidesOfBothBounds) {
   const auto check = [](double value) {
-    return CheckKnob("scale", value, -0.5, 1.0);
+    return CheckParameter("scale", value, -0.5, 1.0);
   };
   EXPECT_TRUE(check(-0.5).ok());
   EXPECT_TRUE(check(1.0).ok());
@@ -100,9 +100,9 @@ TEST(CheckKnob, RealNumbersBothSidesOfBothBounds) {
                 "--scale is -0.5000000000000001; allowed: -0.5 to 1.0"));
 }
 
-TEST(CheckKnob, NonFiniteIsOutOfRange) {
+TEST(CheckParameter, NonFiniteIsOutOfRange) {
   const auto check = [](double value) {
-    return CheckKnob("scale", value, -1e300, 1e300);
+    return CheckParameter("scale", value, -1e300, 1e300);
   };
   EXPECT_EQ(
       check(std::nan("")),

@@ -104,7 +104,7 @@ class FrameTest(unittest.TestCase):
         self.assertEqual(list(file), ["experiment", "parameters", "results",
                                       "measurements", "provenance"])
         self.assertEqual(file["experiment"], "frame_example")
-        # Every knob, and no flag of the frame.
+        # Every parameter, and no flag of the frame.
         self.assertEqual(file["parameters"],
                          {"draws": 3, "failure": "", "value": 0.1})
         self.assertEqual(list(file["results"]), ["doubled", "draws"])
@@ -153,7 +153,7 @@ class FrameTest(unittest.TestCase):
                                  standing="fails")])
         self.assertEqual(self.run_example().returncode, 1)
 
-    def test_not_judged_at_other_knobs(self):
+    def test_not_judged_at_other_parameters(self):
         self.write_ledger([claim("doubled", "0.51", "/doubled")])
         run = self.run_example("--value=0.5")
         self.assertEqual((run.returncode, run.stderr), (0, ""))
@@ -163,7 +163,7 @@ class FrameTest(unittest.TestCase):
         run = self.run_example("--value=0.5", "--draws=4")
         self.assertIn("\nNot judged: --draws=4 --value=0.5 are not as "
                       "published.\n", run.stdout)
-        # A knob given its published value is no change.
+        # A parameter given its published value is no change.
         self.assertEqual(self.run_example("--value=0.25").returncode, 1)
 
     def test_judge_off(self):
@@ -201,7 +201,7 @@ class FrameTest(unittest.TestCase):
         self.assertEqual(run.returncode, 2)
         self.assertIn("testdata/claims.json not found", run.stderr)
 
-    def test_knob_out_of_range(self):
+    def test_parameter_out_of_range(self):
         for value in ("0", "11"):
             run = self.run_example(f"--draws={value}")
             self.assertEqual(run.returncode, 2)

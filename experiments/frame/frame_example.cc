@@ -20,13 +20,13 @@ ABSL_FLAG(std::string, failure, "", "The message of a run that fails.");
 namespace softlookup {
 namespace {
 
-absl::StatusOr<ExperimentRun> Run() {
+absl::StatusOr<ExperimentRun<Json>> Run() {
   const int64_t draws = absl::GetFlag(FLAGS_draws);
   SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("draws", draws, int64_t{1}, int64_t{10}));
+      CheckParameter("draws", draws, int64_t{1}, int64_t{10}));
   const std::string failure = absl::GetFlag(FLAGS_failure);
   if (!failure.empty()) return absl::InternalError(failure);
-  ExperimentRun run;
+  ExperimentRun<Json> run;
   run.results["doubled"] = 2 * absl::GetFlag(FLAGS_value);
   run.results["draws"] = Json::array();
   RandomStream stream(/*seed=*/1, "example");
@@ -37,7 +37,7 @@ absl::StatusOr<ExperimentRun> Run() {
   return run;
 }
 
-void Print(const ExperimentRun& run) {
+void Print(const ExperimentRun<Json>& run) {
   Table table({"doubled"});
   table.AddRow({Fixed(run.results["doubled"].get<double>(), 3)});
   std::fputs(table.ToString().c_str(), stdout);
@@ -47,9 +47,10 @@ void Print(const ExperimentRun& run) {
 }  // namespace softlookup
 
 int main(int argc, char** argv) {
-  return softlookup::ExperimentMain(argc, argv,
-                                    {.name = "frame_example",
-                                     .question = "What is twice a value?",
-                                     .run = softlookup::Run,
-                                     .print = softlookup::Print});
+  return softlookup::ExperimentMain<softlookup::Json>(
+      argc, argv,
+      {.name = "frame_example",
+       .question = "What is twice a value?",
+       .run = softlookup::Run,
+       .print = softlookup::Print});
 }

@@ -10,10 +10,11 @@
 
 namespace softlookup {
 
-absl::StatusOr<Tensor<double>> ParseMatrixKnob(const std::string& flag,
-                                               const std::string& text,
-                                               int64_t rows, int64_t columns,
-                                               double limit) {
+absl::StatusOr<Tensor<double>> ParseMatrixParameter(const std::string& flag,
+                                                    const std::string& text,
+                                                    int64_t rows,
+                                                    int64_t columns,
+                                                    double limit) {
   const absl::Status error = absl::InvalidArgumentError(absl::StrCat(
       "--", flag, " is \"", text, "\"; allowed: ", rows,
       " rows separated by semicolons, each of ", columns,

@@ -1,8 +1,9 @@
-// Knobs that are small matrices: "1 0; 0 1; 1 1".
+// Parameters that are small matrices: "1 0; 0 1; 1 1".
 //
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(
 //       const Tensor<double> queries,
-//       ParseMatrixKnob("queries", absl::GetFlag(FLAGS_queries), 3, 2, 10));
+//       ParseMatrixParameter("queries", absl::GetFlag(FLAGS_queries), 3, 2,
+//       10));
 #ifndef SOFTLOOKUP_EXPERIMENTS_FRAME_MATRIX_PARAMETER_H_
 #define SOFTLOOKUP_EXPERIMENTS_FRAME_MATRIX_PARAMETER_H_
 
@@ -18,10 +19,11 @@ namespace softlookup {
 // spaces. InvalidArgument, naming the flag, what was given and what is
 // allowed, for another shape, for anything that is not a number, and for
 // numbers outside -limit to limit.
-absl::StatusOr<Tensor<double>> ParseMatrixKnob(const std::string& flag,
-                                               const std::string& text,
-                                               int64_t rows, int64_t columns,
-                                               double limit);
+absl::StatusOr<Tensor<double>> ParseMatrixParameter(const std::string& flag,
+                                                    const std::string& text,
+                                                    int64_t rows,
+                                                    int64_t columns,
+                                                    double limit);
 
 }  // namespace softlookup
 

@@ -11,19 +11,20 @@
 namespace softlookup {
 namespace {
 
-TEST(MatrixKnob, RowsAndNumbers) {
+TEST(MatrixParameter, RowsAndNumbers) {
   const auto matrix =
-      ParseMatrixKnob("queries", "1 0;  -0.5 1e0 ;10 -10", 3, 2, 10).value();
+      ParseMatrixParameter("queries", "1 0;  -0.5 1e0 ;10 -10", 3, 2, 10)
+          .value();
   EXPECT_EQ(matrix.shape(), (Shape{3, 2}));
   EXPECT_EQ(matrix.elements(), (std::vector<double>{1, 0, -0.5, 1, 10, -10}));
 }
 
-TEST(MatrixKnob, RefusesOtherThings) {
+TEST(MatrixParameter, RefusesOtherThings) {
   for (const char* text :
        {"", "1 0; 0 1", "1 0; 0 1; 1 1; 2 2", "1 0; 0 1; 1", "1 0; 0 1; 1 1 1",
         "1 0; 0 1; 1 x", "1 0; 0 1; 1 10.001", "1 0; 0 1; 1 -10.001",
         "1 0; 0 1; 1 nan", "1 0; 0 1; inf 1", "1 0; 0 1; 1 1;"}) {
-    const auto status = ParseMatrixKnob("keys", text, 3, 2, 10).status();
+    const auto status = ParseMatrixParameter("keys", text, 3, 2, 10).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
     EXPECT_EQ(std::string(status.message()),
               "--keys is \"" + std::string(text) +

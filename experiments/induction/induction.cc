@@ -45,7 +45,7 @@
 #include "model/schedule.h"
 #include "model/transformer.h"
 
-// The knobs.
+// The parameters.
 // Of the eight seeds of the sweep one, the first, grows two heads that share
 // the previous-token work; the second is of the common kind.
 ABSL_FLAG(uint64_t, seed, 2, "Seed of all random streams.");
@@ -146,14 +146,14 @@ absl::StatusOr<RepeatTrainingOptions> Options() {
            {"sequences", absl::GetFlag(FLAGS_sequences), 4, 4096},
            {"baseline_draws", absl::GetFlag(FLAGS_baseline_draws), 4,
             100000}}) {
-    SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob(name, value, low, high));
+    SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter(name, value, low, high));
   }
   for (const auto& [name, value, low, high] :
        std::vector<std::tuple<std::string, double, double, double>>{
            {"rate", absl::GetFlag(FLAGS_rate), 1e-9, 1e3},
            {"weight_decay", absl::GetFlag(FLAGS_weight_decay), 0, 1e3},
            {"clip", absl::GetFlag(FLAGS_clip), 0, 1e9}}) {
-    SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob(name, value, low, high));
+    SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter(name, value, low, high));
   }
   model.n_layers = absl::GetFlag(FLAGS_n_layers);
   model.n_heads = absl::GetFlag(FLAGS_n_heads);
@@ -297,11 +297,11 @@ absl::StatusOr<Json> ExampleJson(const Transformer<float>& model,
   return json;
 }
 
-absl::StatusOr<ExperimentRun> Run() {
+absl::StatusOr<ExperimentRun<Json>> Run() {
   SOFTLOOKUP_ASSIGN_OR_RETURN(const RepeatTrainingOptions options, Options());
   SOFTLOOKUP_ASSIGN_OR_RETURN(const TrainingSetup setup,
                               TrainingSetup::FromFlags("induction"));
-  ExperimentRun run;
+  ExperimentRun<Json> run;
   run.provenance = setup.Provenance();
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       const TrainedModel trained,
@@ -383,7 +383,7 @@ absl::StatusOr<ExperimentRun> Run() {
 }  // namespace softlookup
 
 int main(int argc, char** argv) {
-  return softlookup::ExperimentMain(
+  return softlookup::ExperimentMain<softlookup::Json>(
       argc, argv,
       {.name = "induction",
        .question = "Which two heads does a two-layer model grow that continue "

@@ -293,7 +293,7 @@ void PrintControls(const Json& results) {
 
 }  // namespace
 
-void PrintInduction(const ExperimentRun& run) {
+void PrintInduction(const ExperimentRun<Json>& run) {
   const Json& results = run.results;
   std::printf(
       "A model of %d parameters, trained for %d steps in %s s (weights "

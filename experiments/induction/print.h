@@ -6,7 +6,7 @@
 
 namespace softlookup {
 
-void PrintInduction(const ExperimentRun& run);
+void PrintInduction(const ExperimentRun<Json>& run);
 
 }  // namespace softlookup
 

@@ -50,11 +50,12 @@ void KeepMemory() {
 absl::StatusOr<TrainingSetup> TrainingSetup::FromFlags(
     const std::string& experiment) {
   int64_t threads = absl::GetFlag(FLAGS_threads);
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("threads", threads, 0, kMaxThreads));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckParameter("threads", threads, 0, kMaxThreads));
   if (threads == 0) threads = AvailableProcessors();
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("checkpoint_interval",
-                                       absl::GetFlag(FLAGS_checkpoint_interval),
-                                       1, 1000000));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckParameter("checkpoint_interval",
+                     absl::GetFlag(FLAGS_checkpoint_interval), 1, 1000000));
   TrainingSetup setup;
   const std::string isa = absl::GetFlag(FLAGS_isa);
   const auto set = kernels::ParseInstructionSet(isa);

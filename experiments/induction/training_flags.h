@@ -1,5 +1,5 @@
 // The flags of every experiment that trains: how it runs and where it saves.
-// They change no result, so they are no knobs.
+// They change no result, so they are no parameters.
 //
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(const TrainingSetup setup,
 //                               TrainingSetup::FromFlags("induction"));

@@ -23,7 +23,7 @@
 #include "experiments/induction_sweep/seeds.h"
 #include "ledger/results_file.h"
 
-// The knobs.
+// The parameters.
 ABSL_FLAG(std::vector<std::string>, runs, {},
           "Results files of induction with a seed each, with commas between, "
           "instead of those of the published sweep.");
@@ -40,12 +40,12 @@ namespace {
 
 constexpr int64_t kPublishedSeeds = 8;
 
-absl::StatusOr<ExperimentRun> Run() {
+absl::StatusOr<ExperimentRun<Json>> Run() {
   for (const auto& [name, value] :
        {std::pair("accuracy", absl::GetFlag(FLAGS_accuracy)),
         std::pair("without_head", absl::GetFlag(FLAGS_without_head)),
         std::pair("without_other", absl::GetFlag(FLAGS_without_other))}) {
-    SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob(name, value, 0.0, 1.0));
+    SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter(name, value, 0.0, 1.0));
   }
   std::vector<std::string> paths;
   for (const std::string& path : absl::GetFlag(FLAGS_runs)) {
@@ -64,7 +64,7 @@ absl::StatusOr<ExperimentRun> Run() {
     SOFTLOOKUP_ASSIGN_OR_RETURN(Json run, ReadResultsFile(path));
     runs.push_back(std::move(run));
   }
-  ExperimentRun run;
+  ExperimentRun<Json> run;
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       run.results,
       SummarizeRuns(runs,
@@ -78,7 +78,7 @@ std::string Number(const Json& json, int decimals) {
   return Fixed(json.get<double>(), decimals);
 }
 
-void Print(const ExperimentRun& run) {
+void Print(const ExperimentRun<Json>& run) {
   const Json& results = run.results;
   Table table({"seed", "accuracy", "previous-token head", "without it",
                "without another", "without its keys", "induction head",
@@ -160,7 +160,7 @@ void Print(const ExperimentRun& run) {
 }  // namespace softlookup
 
 int main(int argc, char** argv) {
-  return softlookup::ExperimentMain(
+  return softlookup::ExperimentMain<softlookup::Json>(
       argc, argv,
       {.name = "induction_sweep",
        .question = "How often does a two-layer model form the induction "

@@ -9,7 +9,7 @@
 #include "base/random/random.h"
 #include "base/statistics/estimate.h"
 #include "base/status.h"
-#include "base/tensor/largest.h"
+#include "base/tensor/deviation.h"
 #include "base/tensor/matrix.h"
 #include "base/tensor/tensor.h"
 #include "experiments/layer_cost/sequence_jacobians.h"

@@ -26,7 +26,7 @@
 #include "experiments/layer_cost/gradient_reach.h"
 #include "experiments/layer_cost/mixing.h"
 
-// The knobs.
+// The parameters.
 ABSL_FLAG(uint64_t, seed, 1, "Seed of all random streams.");
 ABSL_FLAG(int64_t, short_positions, 50, "Positions T of a short sequence.");
 ABSL_FLAG(int64_t, short_width, 512,
@@ -57,7 +57,7 @@ ABSL_FLAG(int64_t, mixing_width, 16,
 namespace softlookup {
 namespace {
 
-absl::Status CheckKnobs() {
+absl::Status CheckParameters() {
   struct Range {
     std::string name;
     int64_t value;
@@ -84,16 +84,16 @@ absl::Status CheckKnobs() {
   };
   for (const Range& range : ranges) {
     SOFTLOOKUP_RETURN_IF_ERROR(
-        CheckKnob(range.name, range.value, range.low, range.high));
+        CheckParameter(range.name, range.value, range.low, range.high));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<ExperimentRun> Run() {
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnobs());
+absl::StatusOr<ExperimentRun<Json>> Run() {
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameters());
   const uint64_t seed = absl::GetFlag(FLAGS_seed);
   const int64_t width = absl::GetFlag(FLAGS_mixing_width);
-  ExperimentRun run;
+  ExperimentRun<Json> run;
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       run.results["costs"],
       MeasureCounts({.short_positions = absl::GetFlag(FLAGS_short_positions),
@@ -278,7 +278,7 @@ void PrintMixing(const Json& results) {
              remembered);
 }
 
-void Print(const ExperimentRun& run) {
+void Print(const ExperimentRun<Json>& run) {
   PrintCosts(run.results["costs"]);
   PrintGradient(run.results["gradient"], run.results["loop"]);
   PrintMixing(run.results);
@@ -288,7 +288,7 @@ void Print(const ExperimentRun& run) {
 }  // namespace softlookup
 
 int main(int argc, char** argv) {
-  return softlookup::ExperimentMain(
+  return softlookup::ExperimentMain<softlookup::Json>(
       argc, argv,
       {.name = "layer_cost",
        .question = "What does recurrence cost, and what does self-attention "

@@ -11,7 +11,7 @@
 #include "attention/reference/attention_reference.h"
 #include "base/random/random.h"
 #include "base/status.h"
-#include "base/tensor/largest.h"
+#include "base/tensor/deviation.h"
 #include "base/tensor/matrix.h"
 #include "base/tensor/matrix_product.h"
 #include "base/tensor/tensor.h"

@@ -28,7 +28,7 @@
 #include "experiments/masking/padding.h"
 #include "experiments/masking/shapes.h"
 
-// The knobs. The defaults are the chapter's listing.
+// The parameters. The defaults are the chapter's listing.
 ABSL_FLAG(int64_t, heads, 8, "Heads h.");
 ABSL_FLAG(int64_t, positions, 5, "Positions T of the padded batch.");
 ABSL_FLAG(int64_t, head_width, 32, "Width d_k of a head.");
@@ -66,7 +66,7 @@ absl::StatusOr<Json> CompareWithPyTorch(const Json& results) {
   return pytorch;
 }
 
-absl::StatusOr<ExperimentRun> Run() {
+absl::StatusOr<ExperimentRun<Json>> Run() {
   const int64_t heads = absl::GetFlag(FLAGS_heads);
   const int64_t positions = absl::GetFlag(FLAGS_positions);
   const int64_t head_width = absl::GetFlag(FLAGS_head_width);
@@ -76,18 +76,20 @@ absl::StatusOr<ExperimentRun> Run() {
   const int64_t tiled = absl::GetFlag(FLAGS_tiled_positions);
   const int64_t layers = absl::GetFlag(FLAGS_layers);
   const uint64_t seed = absl::GetFlag(FLAGS_seed);
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("heads", heads, 1, 64));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("positions", positions, 2, 128));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("head_width", head_width, 4, 256));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter("heads", heads, 1, 64));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter("positions", positions, 2, 128));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter("head_width", head_width, 4, 256));
   SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("short_length", short_length, 1, positions - 1));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("counted_positions", counted, 1, 1024));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("prefix_positions", prefixes, 2, 128));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("tiled_positions", tiled, 1, 2048));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("layers", layers, 1, 100));
+      CheckParameter("short_length", short_length, 1, positions - 1));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckParameter("counted_positions", counted, 1, 1024));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckParameter("prefix_positions", prefixes, 2, 128));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter("tiled_positions", tiled, 1, 2048));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter("layers", layers, 1, 100));
 
   const Shape shape = {2, heads, positions, head_width};
-  ExperimentRun run;
+  ExperimentRun<Json> run;
   Json& results = run.results;
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       results["shapes"]["figure"],
@@ -343,7 +345,7 @@ void PrintBlindRows(const Json& results) {
       safety);
 }
 
-void Print(const ExperimentRun& run) {
+void Print(const ExperimentRun<Json>& run) {
   PrintShapes(run.results["shapes"]);
   PrintCausal(run.results);
   PrintForms(run.results);
@@ -355,7 +357,7 @@ void Print(const ExperimentRun& run) {
 }  // namespace softlookup
 
 int main(int argc, char** argv) {
-  return softlookup::ExperimentMain(
+  return softlookup::ExperimentMain<softlookup::Json>(
       argc, argv,
       {.name = "masking",
        .question = "Which keys may a query see, and what happens at the edges?",

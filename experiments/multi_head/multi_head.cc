@@ -28,7 +28,7 @@
 #include "experiments/multi_head/steps.h"
 #include "experiments/multi_head/stream.h"
 
-// The knobs. The first four are the chapter's listing.
+// The parameters. The first four are the chapter's listing.
 ABSL_FLAG(int64_t, batch, 2, "Sequences B.");
 ABSL_FLAG(int64_t, positions, 16, "Positions T.");
 ABSL_FLAG(int64_t, heads, 8, "Heads h; the widths must be multiples of it.");
@@ -59,7 +59,7 @@ absl::Status CheckMultiple(const std::string& flag, int64_t value,
                    heads, " heads"));
 }
 
-absl::StatusOr<ExperimentRun> Run() {
+absl::StatusOr<ExperimentRun<Json>> Run() {
   MultiHeadSizes listing = {.batch = absl::GetFlag(FLAGS_batch),
                             .positions = absl::GetFlag(FLAGS_positions),
                             .width = absl::GetFlag(FLAGS_width),
@@ -73,27 +73,32 @@ absl::StatusOr<ExperimentRun> Run() {
   const double match_score = absl::GetFlag(FLAGS_match_score);
   const int64_t sequences = absl::GetFlag(FLAGS_sequences);
   const uint64_t seed = absl::GetFlag(FLAGS_seed);
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("batch", listing.batch, 1, 16));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("positions", listing.positions, 2, 64));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("heads", heads, 2, 64));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("width", listing.width, 2, 1024));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter("batch", listing.batch, 1, 16));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckParameter("positions", listing.positions, 2, 64));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter("heads", heads, 2, 64));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter("width", listing.width, 2, 1024));
   SOFTLOOKUP_RETURN_IF_ERROR(CheckMultiple("width", listing.width, heads));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("circuit_width", circuit_width, 2, 512));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckParameter("circuit_width", circuit_width, 2, 512));
   SOFTLOOKUP_RETURN_IF_ERROR(
       CheckMultiple("circuit_width", circuit_width, heads));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("large_width", large_width, 1, 1 << 20));
   SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("large_heads", large_heads, 1, large_width));
+      CheckParameter("large_width", large_width, 1, 1 << 20));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckParameter("large_heads", large_heads, 1, large_width));
   SOFTLOOKUP_RETURN_IF_ERROR(
       CheckMultiple("large_width", large_width, large_heads));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("stream_width", stream_width, 2, 256));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckParameter("stream_width", stream_width, 2, 256));
   SOFTLOOKUP_RETURN_IF_ERROR(
       CheckMultiple("stream_width", stream_width, heads));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("blocks", blocks, 2, 64));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("match_score", match_score, 0.0, 500.0));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("sequences", sequences, 1, 100000));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter("blocks", blocks, 2, 64));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckParameter("match_score", match_score, 0.0, 500.0));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter("sequences", sequences, 1, 100000));
 
-  ExperimentRun run;
+  ExperimentRun<Json> run;
   Json& results = run.results;
   SOFTLOOKUP_ASSIGN_OR_RETURN(results["listing"], MeasureSteps(seed, listing));
   SOFTLOOKUP_ASSIGN_OR_RETURN(results["identities"],
@@ -320,7 +325,7 @@ void PrintInduction(const Json& results) {
              table);
 }
 
-void Print(const ExperimentRun& run) {
+void Print(const ExperimentRun<Json>& run) {
   PrintListing(run.results);
   PrintIdentities(run.results);
   PrintCosts(run.results["costs"]);
@@ -333,7 +338,7 @@ void Print(const ExperimentRun& run) {
 }  // namespace softlookup
 
 int main(int argc, char** argv) {
-  return softlookup::ExperimentMain(
+  return softlookup::ExperimentMain<softlookup::Json>(
       argc, argv,
       {.name = "multi_head",
        .question = "What do several heads compute that one cannot?",

@@ -23,7 +23,7 @@
 #include "experiments/frame/json_text.h"
 #include "experiments/permutation/measure.h"
 
-// The knobs. The sentences are the chapter's.
+// The parameters. The sentences are the chapter's.
 ABSL_FLAG(int64_t, draws, 200, "Draws of embeddings and projections.");
 ABSL_FLAG(int64_t, length, 6,
           "Tokens of the sequence whose every order is tried.");
@@ -34,17 +34,18 @@ ABSL_FLAG(int64_t, seed, 1, "Seed of every random stream.");
 namespace softlookup {
 namespace {
 
-absl::StatusOr<ExperimentRun> Run() {
+absl::StatusOr<ExperimentRun<Json>> Run() {
   const int64_t draws = absl::GetFlag(FLAGS_draws);
   const int64_t length = absl::GetFlag(FLAGS_length);
   const int64_t order_draws = absl::GetFlag(FLAGS_order_draws);
   const int64_t seed = absl::GetFlag(FLAGS_seed);
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("draws", draws, 1, 1000000));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("length", length, 2, 8));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("order_draws", order_draws, 1, 1000));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("seed", seed, 0, INT64_MAX));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter("draws", draws, 1, 1000000));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter("length", length, 2, 8));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckParameter("order_draws", order_draws, 1, 1000));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter("seed", seed, 0, INT64_MAX));
   const uint64_t stream_seed = static_cast<uint64_t>(seed);
-  ExperimentRun run;
+  ExperimentRun<Json> run;
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       run.results["sentences"],
       MeasureSentences({.draws = draws, .seed = stream_seed}));
@@ -148,7 +149,7 @@ void PrintInfluence(const Json& influence) {
   PrintTable(routes);
 }
 
-void Print(const ExperimentRun& run) {
+void Print(const ExperimentRun<Json>& run) {
   PrintSentences(run.results["sentences"]);
   PrintOrders(run.results["all_orders"]);
   PrintInfluence(run.results["influence"]);
@@ -158,7 +159,7 @@ void Print(const ExperimentRun& run) {
 }  // namespace softlookup
 
 int main(int argc, char** argv) {
-  return softlookup::ExperimentMain(
+  return softlookup::ExperimentMain<softlookup::Json>(
       argc, argv,
       {.name = "permutation",
        .question = "What does attention know of the order of its tokens?",

@@ -9,7 +9,7 @@
 #include "attention/softmax.h"
 #include "base/check.h"
 #include "base/random/random.h"
-#include "base/tensor/largest.h"
+#include "base/tensor/deviation.h"
 #include "base/tensor/matrix.h"
 #include "base/tensor/tensor.h"
 

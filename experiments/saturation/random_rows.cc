@@ -13,7 +13,7 @@
 #include "base/elementary.h"
 #include "base/random/random.h"
 #include "base/status.h"
-#include "base/tensor/largest.h"
+#include "base/tensor/deviation.h"
 
 namespace softlookup {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/elementary.h"
 #include "base/statistics/estimate.h"
 #include "base/status.h"
-#include "base/tensor/largest.h"
+#include "base/tensor/deviation.h"
 #include "experiments/saturation/random_rows.h"
 
 namespace softlookup {

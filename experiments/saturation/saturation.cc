@@ -29,7 +29,7 @@
 #include "experiments/saturation/scores.h"
 #include "experiments/saturation/training.h"
 
-// The knobs.
+// The parameters.
 ABSL_FLAG(uint64_t, seed, 1, "Seed of all random streams.");
 ABSL_FLAG(int64_t, keys, 16, "Keys per row.");
 ABSL_FLAG(int64_t, width, 128, "Width of the head whose rows are drawn, d_k.");
@@ -55,25 +55,25 @@ ABSL_FLAG(double, adam_rate, 0.01, "Learning rate of Adam.");
 namespace softlookup {
 namespace {
 
-absl::Status CheckKnobs() {
+absl::Status CheckParameters() {
   SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("keys", absl::GetFlag(FLAGS_keys), 2, 4096));
+      CheckParameter("keys", absl::GetFlag(FLAGS_keys), 2, 4096));
   SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("width", absl::GetFlag(FLAGS_width), 1, 4096));
+      CheckParameter("width", absl::GetFlag(FLAGS_width), 1, 4096));
   SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("blocks", absl::GetFlag(FLAGS_blocks), 2, 1000));
+      CheckParameter("blocks", absl::GetFlag(FLAGS_blocks), 2, 1000));
   for (const auto& [name, value] :
        {std::pair<std::string, int64_t>{"draws", absl::GetFlag(FLAGS_draws)},
         {"sweep_draws", absl::GetFlag(FLAGS_sweep_draws)}}) {
-    SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob(name, value, 4, 1000000));
+    SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter(name, value, 4, 1000000));
     if (value % absl::GetFlag(FLAGS_blocks) != 0) {
       return absl::InvalidArgumentError(absl::StrCat(
           "--", name, " is ", value,
           "; allowed: multiples of --blocks = ", absl::GetFlag(FLAGS_blocks)));
     }
   }
-  SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("largest_width", absl::GetFlag(FLAGS_largest_width), 2, 4096));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter(
+      "largest_width", absl::GetFlag(FLAGS_largest_width), 2, 4096));
   // The keys' entries, with two changed copies beside them.
   const int64_t entries = std::max(
       absl::GetFlag(FLAGS_draws) * absl::GetFlag(FLAGS_width),
@@ -82,18 +82,18 @@ absl::Status CheckKnobs() {
       CheckMemory("the keys of all random rows",
                   3 * 8 * entries * absl::GetFlag(FLAGS_keys)));
   SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("model_width", absl::GetFlag(FLAGS_model_width), 2, 4096));
+      CheckParameter("model_width", absl::GetFlag(FLAGS_model_width), 2, 4096));
   SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("projections", absl::GetFlag(FLAGS_projections), 2, 1000));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob(
+      CheckParameter("projections", absl::GetFlag(FLAGS_projections), 2, 1000));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter(
       "projected_tokens", absl::GetFlag(FLAGS_projected_tokens), 1, 1000));
   SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("trainings", absl::GetFlag(FLAGS_trainings), 2, 1000));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob(
+      CheckParameter("trainings", absl::GetFlag(FLAGS_trainings), 2, 1000));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter(
       "training_steps", absl::GetFlag(FLAGS_training_steps), 1, 10000));
-  SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("descent_rate", absl::GetFlag(FLAGS_descent_rate), 1e-6, 1e3));
-  return CheckKnob("adam_rate", absl::GetFlag(FLAGS_adam_rate), 1e-9, 1.0);
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter(
+      "descent_rate", absl::GetFlag(FLAGS_descent_rate), 1e-6, 1e3));
+  return CheckParameter("adam_rate", absl::GetFlag(FLAGS_adam_rate), 1e-9, 1.0);
 }
 
 // sqrt(d_k) as the divisor that attention uses, and its ratios.
@@ -119,12 +119,12 @@ Json MeasureAllProjections(uint64_t seed, int64_t width) {
   return projections;
 }
 
-absl::StatusOr<ExperimentRun> Run() {
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnobs());
+absl::StatusOr<ExperimentRun<Json>> Run() {
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameters());
   const uint64_t seed = absl::GetFlag(FLAGS_seed);
   const int64_t keys = absl::GetFlag(FLAGS_keys);
   const int64_t width = absl::GetFlag(FLAGS_width);
-  ExperimentRun run;
+  ExperimentRun<Json> run;
   run.results["divisors"] = MeasureDivisors(width);
   run.results["scores"] =
       MeasureScoreSpread({.draws = absl::GetFlag(FLAGS_draws),
@@ -360,7 +360,7 @@ void PrintTraining(const Json& training) {
   PrintTable("The scale does not keep the model from sharpening:", sharp);
 }
 
-void Print(const ExperimentRun& run) {
+void Print(const ExperimentRun<Json>& run) {
   PrintScores(run.results);
   PrintJacobian(run.results["jacobian"]);
   PrintRows(run.results["rows"]);
@@ -371,7 +371,7 @@ void Print(const ExperimentRun& run) {
 }  // namespace softlookup
 
 int main(int argc, char** argv) {
-  return softlookup::ExperimentMain(
+  return softlookup::ExperimentMain<softlookup::Json>(
       argc, argv,
       {.name = "saturation",
        .question = "What does the scale of the scores do to the softmax and "

@@ -11,7 +11,7 @@
 #include "attention/attention.h"
 #include "base/random/random.h"
 #include "base/statistics/estimate.h"
-#include "base/tensor/largest.h"
+#include "base/tensor/deviation.h"
 #include "base/tensor/matrix.h"
 #include "base/tensor/tensor.h"
 

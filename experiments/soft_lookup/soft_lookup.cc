@@ -27,7 +27,7 @@
 #include "experiments/soft_lookup/lookup_table.h"
 #include "experiments/soft_lookup/soft_lookup_measure.h"
 
-// The knobs. The table itself is the chapter's listing.
+// The parameters. The table itself is the chapter's listing.
 ABSL_FLAG(double, query_x, 1.0, "First component of the query.");
 ABSL_FLAG(double, query_y, 1.0, "Second component of the query.");
 ABSL_FLAG(double, largest_factor, 10000.0,
@@ -47,7 +47,7 @@ ABSL_FLAG(int64_t, seed, 1, "Seed of every random stream.");
 namespace softlookup {
 namespace {
 
-absl::StatusOr<ExperimentRun> Run() {
+absl::StatusOr<ExperimentRun<Json>> Run() {
   const Vector2 query = {absl::GetFlag(FLAGS_query_x),
                          absl::GetFlag(FLAGS_query_y)};
   const double largest = absl::GetFlag(FLAGS_largest_factor);
@@ -57,22 +57,24 @@ absl::StatusOr<ExperimentRun> Run() {
   const int64_t learning_draws = absl::GetFlag(FLAGS_learning_draws);
   const int64_t learning_steps = absl::GetFlag(FLAGS_learning_steps);
   const int64_t seed = absl::GetFlag(FLAGS_seed);
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("query_x", query[0], -1e3, 1e3));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("query_y", query[1], -1e3, 1e3));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("largest_factor", largest, 1.0, 1e9));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter("query_x", query[0], -1e3, 1e3));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter("query_y", query[1], -1e3, 1e3));
   SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("factors_per_decade", per_decade, 1, 1000));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("path_steps", path_steps, 2, 100000));
+      CheckParameter("largest_factor", largest, 1.0, 1e9));
   SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("alignment_draws", alignment_draws, 1, 1000000));
+      CheckParameter("factors_per_decade", per_decade, 1, 1000));
   SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("learning_draws", learning_draws, 1, 100000));
+      CheckParameter("path_steps", path_steps, 2, 100000));
   SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("learning_steps", learning_steps, 1, 100000));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("seed", seed, 0, INT64_MAX));
+      CheckParameter("alignment_draws", alignment_draws, 1, 1000000));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckParameter("learning_draws", learning_draws, 1, 100000));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckParameter("learning_steps", learning_steps, 1, 100000));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter("seed", seed, 0, INT64_MAX));
   const uint64_t stream_seed = static_cast<uint64_t>(seed);
 
-  ExperimentRun run;
+  ExperimentRun<Json> run;
   Json& results = run.results;
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       results["alignment"],
@@ -248,7 +250,7 @@ void PrintGradients(const Json& results) {
   PrintTable(learned);
 }
 
-void Print(const ExperimentRun& run) {
+void Print(const ExperimentRun<Json>& run) {
   PrintAlignment(run.results["alignment"]);
   PrintLookups(run.results);
   PrintFactors(run.results);
@@ -259,7 +261,7 @@ void Print(const ExperimentRun& run) {
 }  // namespace softlookup
 
 int main(int argc, char** argv) {
-  return softlookup::ExperimentMain(
+  return softlookup::ExperimentMain<softlookup::Json>(
       argc, argv,
       {.name = "soft_lookup",
        .question = "What does attention return when a dictionary would find "

@@ -26,7 +26,7 @@
 #include "experiments/worked_example/score_spread.h"
 #include "experiments/worked_example/softmax_gradient_rule.h"
 
-// The knobs.
+// The parameters.
 ABSL_FLAG(std::string, queries, "1 0; 0 1; 1 1",
           "Queries of the three tokens, one row each.");
 ABSL_FLAG(std::string, keys, "1 0; 0 1; 1 1",
@@ -62,13 +62,13 @@ absl::StatusOr<WorkedExample> ReadExample() {
         std::tuple("keys", absl::GetFlag(FLAGS_keys), &example.key),
         std::tuple("values", absl::GetFlag(FLAGS_values), &example.value)}) {
     SOFTLOOKUP_ASSIGN_OR_RETURN(
-        *matrix, ParseMatrixKnob(flag, text, kExampleTokens, kExampleWidth,
-                                 kLargestEntry));
+        *matrix, ParseMatrixParameter(flag, text, kExampleTokens, kExampleWidth,
+                                      kLargestEntry));
   }
   return example;
 }
 
-absl::StatusOr<ExperimentRun> Run() {
+absl::StatusOr<ExperimentRun<Json>> Run() {
   SOFTLOOKUP_ASSIGN_OR_RETURN(const WorkedExample example, ReadExample());
   const ExampleLoss loss = {.token = absl::GetFlag(FLAGS_loss_token),
                             .component = absl::GetFlag(FLAGS_loss_component)};
@@ -79,20 +79,23 @@ absl::StatusOr<ExperimentRun> Run() {
   const int64_t spread_scores = absl::GetFlag(FLAGS_spread_scores);
   const int64_t seed = absl::GetFlag(FLAGS_seed);
   SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("loss_token", loss.token, 1, kExampleTokens));
+      CheckParameter("loss_token", loss.token, 1, kExampleTokens));
   SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("loss_component", loss.component, 1, kExampleWidth));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("hull_draws", hull_draws, 1, 10000000));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("rule_rows", rule_rows, 1, 10000000));
+      CheckParameter("loss_component", loss.component, 1, kExampleWidth));
   SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("projection_draws", projection_draws, 1, 10000000));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("wide_width", wide_width, 1, 65536));
+      CheckParameter("hull_draws", hull_draws, 1, 10000000));
   SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckKnob("spread_scores", spread_scores, 2, 1000000));
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckKnob("seed", seed, 0, INT64_MAX));
+      CheckParameter("rule_rows", rule_rows, 1, 10000000));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckParameter("projection_draws", projection_draws, 1, 10000000));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckParameter("wide_width", wide_width, 1, 65536));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckParameter("spread_scores", spread_scores, 2, 1000000));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter("seed", seed, 0, INT64_MAX));
   const uint64_t stream_seed = static_cast<uint64_t>(seed);
 
-  ExperimentRun run;
+  ExperimentRun<Json> run;
   SOFTLOOKUP_ASSIGN_OR_RETURN(run.results, MeasureForward(example));
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       run.results["geometry"],
@@ -112,7 +115,7 @@ absl::StatusOr<ExperimentRun> Run() {
   return run;
 }
 
-void Print(const ExperimentRun& run) {
+void Print(const ExperimentRun<Json>& run) {
   std::fputs(DescribeWorkedExample(run.results).c_str(), stdout);
 }
 
@@ -120,7 +123,7 @@ void Print(const ExperimentRun& run) {
 }  // namespace softlookup
 
 int main(int argc, char** argv) {
-  return softlookup::ExperimentMain(
+  return softlookup::ExperimentMain<softlookup::Json>(
       argc, argv,
       {.name = "worked_example",
        .question = "Where does every number of attention on three tokens come "
