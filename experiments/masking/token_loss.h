@@ -4,7 +4,11 @@
 //       CrossEntropy(logits, {7, 2, kIgnoreIndex}, kIgnoreIndex).value();
 //   loss.mean      // over the two positions that count
 //
-// Source: the chapter, section 2, on keeping pad queries out of the loss.
+// Source: the chapter, section 2, on keeping pad queries out of the loss. The
+// textbook's double, log-sum-exp less the target's logit and softmax less one,
+// with PyTorch's -100 to ignore: results hold its bits. model/loss.h, which
+// trains, has float32's order of sums and folds the mean into the softmax, so
+// that its double differs in the last digits.
 #ifndef SOFTLOOKUP_EXPERIMENTS_MASKING_TOKEN_LOSS_H_
 #define SOFTLOOKUP_EXPERIMENTS_MASKING_TOKEN_LOSS_H_
 
