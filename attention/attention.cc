@@ -2,11 +2,25 @@
 
 #include <cmath>
 #include <complex>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/elementary.h"
+#include "base/named_values.h"
+#include "base/status.h"
+#include "base/tensor/shape.h"
 
 namespace softlookup {
 namespace {
+
+const NamedValues<FullyMasked>& FullyMaskedRules() {
+  static const auto& names =
+      *new NamedValues<FullyMasked>{{FullyMasked::kZero, "zero"},
+                                    {FullyMasked::kNaN, "nan"},
+                                    {FullyMasked::kError, "error"}};
+  return names;
+}
 
 absl::Status CheckRank(absl::string_view name, const Shape& shape,
                        absl::string_view dimensions) {
@@ -28,25 +42,12 @@ absl::Status Disagree(absl::string_view name_a, const Shape& a,
 
 }  // namespace
 
-absl::StatusOr<FullyMasked> ParseFullyMasked(absl::string_view text) {
-  for (const FullyMasked rule :
-       {FullyMasked::kZero, FullyMasked::kNaN, FullyMasked::kError}) {
-    if (text == FullyMaskedName(rule)) return rule;
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "fully_masked is \"", text, "\"; allowed: zero, nan, error"));
+absl::StatusOr<FullyMasked> ParseFullyMasked(const std::string& text) {
+  return ParseName(FullyMaskedRules(), "fully_masked", text);
 }
 
 std::string FullyMaskedName(FullyMasked rule) {
-  switch (rule) {
-    case FullyMasked::kNaN:
-      return "nan";
-    case FullyMasked::kError:
-      return "error";
-    case FullyMasked::kZero:
-      break;
-  }
-  return "zero";
+  return NameOf(FullyMaskedRules(), rule);
 }
 
 template <typename T>
@@ -104,17 +105,14 @@ absl::StatusOr<AttentionSizes> CheckAttention(const AttentionInputs<T>& inputs,
   return sizes;
 }
 
-template <typename T>
-absl::StatusOr<AttentionSizes> CheckAttentionBackward(
-    const AttentionInputs<T>& inputs, const AttentionOptions& options,
-    const ConstView<T>& output_gradient) {
-  SOFTLOOKUP_ASSIGN_OR_RETURN(const AttentionSizes sizes,
-                              CheckAttention(inputs, options));
+absl::Status CheckOutputGradient(const Shape& output_gradient,
+                                 const AttentionOptions& options,
+                                 const AttentionSizes& sizes) {
   const Shape expected = {sizes.batch, sizes.query_heads, sizes.queries,
                           sizes.value_width};
-  if (output_gradient.shape() != expected) {
+  if (output_gradient != expected) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "output_gradient has shape ", ShapeString(output_gradient.shape()),
+        "output_gradient has shape ", ShapeString(output_gradient),
         "; allowed: the output's, [B, H, Tq, Dv] = ", ShapeString(expected)));
   }
   if (options.fully_masked == FullyMasked::kNaN) {
@@ -122,7 +120,44 @@ absl::StatusOr<AttentionSizes> CheckAttentionBackward(
         "fully_masked is nan, which has no gradient; allowed with "
         "output_gradient: zero, error");
   }
+  return absl::OkStatus();
+}
+
+template <typename T>
+absl::StatusOr<AttentionSizes> CheckAttentionBackward(
+    const AttentionInputs<T>& inputs, const AttentionOptions& options,
+    const ConstView<T>& output_gradient) {
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const AttentionSizes sizes,
+                              CheckAttention(inputs, options));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      CheckOutputGradient(output_gradient.shape(), options, sizes));
   return sizes;
+}
+
+template <typename T>
+bool SeesKey(const AttentionInputs<T>& inputs, const AttentionSizes& sizes,
+             int64_t b, int64_t h, int64_t i, int64_t j) {
+  using Real = decltype(RealPart(T()));
+  return inputs.mask.Allows(b, h, i, j, sizes) &&
+         !(inputs.bias.has_value() &&
+           RealPart(BroadcastElement(*inputs.bias, b, h, i, j)) ==
+               -std::numeric_limits<Real>::infinity());
+}
+
+template <typename T>
+int64_t CountFullyMaskedRows(const AttentionInputs<T>& inputs,
+                             const AttentionSizes& sizes) {
+  int64_t rows = 0;
+  for (int64_t b = 0; b < sizes.batch; ++b) {
+    for (int64_t h = 0; h < sizes.query_heads; ++h) {
+      for (int64_t i = 0; i < sizes.queries; ++i) {
+        int64_t j = 0;
+        while (j < sizes.keys && !SeesKey(inputs, sizes, b, h, i, j)) ++j;
+        if (j == sizes.keys) ++rows;
+      }
+    }
+  }
+  return rows;
 }
 
 absl::Status FullyMaskedRowError(int64_t b, int64_t h, int64_t i) {
@@ -141,7 +176,11 @@ double AttentionScale(const AttentionOptions& options, int64_t width) {
       const AttentionInputs<T>& inputs, const AttentionOptions& options); \
   template absl::StatusOr<AttentionSizes> CheckAttentionBackward(         \
       const AttentionInputs<T>& inputs, const AttentionOptions& options,  \
-      const ConstView<T>& output_gradient)
+      const ConstView<T>& output_gradient);                               \
+  template bool SeesKey(const AttentionInputs<T>&, const AttentionSizes&, \
+                        int64_t, int64_t, int64_t, int64_t);              \
+  template int64_t CountFullyMaskedRows(const AttentionInputs<T>&,        \
+                                        const AttentionSizes&)
 SOFTLOOKUP_INSTANTIATE(float);
 SOFTLOOKUP_INSTANTIATE(double);
 SOFTLOOKUP_INSTANTIATE(std::complex<double>);

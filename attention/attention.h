@@ -25,7 +25,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "attention/mask.h"
 #include "base/tensor/strided_view.h"
 #include "base/tensor/tensor.h"
@@ -41,7 +40,7 @@ enum class FullyMasked {
 };
 
 // "zero", "nan", "error".
-absl::StatusOr<FullyMasked> ParseFullyMasked(absl::string_view text);
+absl::StatusOr<FullyMasked> ParseFullyMasked(const std::string& text);
 std::string FullyMaskedName(FullyMasked rule);
 
 template <typename T>
@@ -83,12 +82,29 @@ template <typename T>
 absl::StatusOr<AttentionSizes> CheckAttention(const AttentionInputs<T>& inputs,
                                               const AttentionOptions& options);
 
-// The same for the gradient of the output, [B, H, Tq, Dv]; also refuses
-// FullyMasked::kNaN, which has no gradient.
+// For sizes and options that have passed: InvalidArgument unless the gradient
+// of the output is [B, H, Tq, Dv], and for FullyMasked::kNaN, which has no
+// gradient.
+absl::Status CheckOutputGradient(const Shape& output_gradient,
+                                 const AttentionOptions& options,
+                                 const AttentionSizes& sizes);
+
+// Both.
 template <typename T>
 absl::StatusOr<AttentionSizes> CheckAttentionBackward(
     const AttentionInputs<T>& inputs, const AttentionOptions& options,
     const ConstView<T>& output_gradient);
+
+// Whether query i of head h in batch entry b sees key j: the mask allows it,
+// and a bias is not -inf there. The inputs have passed CheckAttention.
+template <typename T>
+bool SeesKey(const AttentionInputs<T>& inputs, const AttentionSizes& sizes,
+             int64_t b, int64_t h, int64_t i, int64_t j);
+
+// The rows (b, h, i) that see no key.
+template <typename T>
+int64_t CountFullyMaskedRows(const AttentionInputs<T>& inputs,
+                             const AttentionSizes& sizes);
 
 // The error for a fully masked row under FullyMasked::kError.
 absl::Status FullyMaskedRowError(int64_t b, int64_t h, int64_t i);

@@ -1,9 +1,20 @@
 #include "attention/mask.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/named_values.h"
+#include "base/status.h"
 
 namespace softlookup {
 namespace {
+
+const NamedValues<CausalAlignment>& CausalAlignments() {
+  static const auto& names = *new NamedValues<CausalAlignment>{
+      {CausalAlignment::kNone, "none"},
+      {CausalAlignment::kTopLeft, "top_left"},
+      {CausalAlignment::kBottomRight, "bottom_right"}};
+  return names;
+}
 
 // One entry per batch element, each a position from 0 to Tk.
 absl::Status CheckPositions(absl::string_view name,
@@ -27,26 +38,12 @@ absl::Status CheckPositions(absl::string_view name,
 
 }  // namespace
 
-absl::StatusOr<CausalAlignment> ParseCausalAlignment(absl::string_view text) {
-  for (const CausalAlignment alignment :
-       {CausalAlignment::kNone, CausalAlignment::kTopLeft,
-        CausalAlignment::kBottomRight}) {
-    if (text == CausalAlignmentName(alignment)) return alignment;
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "causal is \"", text, "\"; allowed: none, top_left, bottom_right"));
+absl::StatusOr<CausalAlignment> ParseCausalAlignment(const std::string& text) {
+  return ParseName(CausalAlignments(), "causal", text);
 }
 
 std::string CausalAlignmentName(CausalAlignment alignment) {
-  switch (alignment) {
-    case CausalAlignment::kTopLeft:
-      return "top_left";
-    case CausalAlignment::kBottomRight:
-      return "bottom_right";
-    case CausalAlignment::kNone:
-      break;
-  }
-  return "none";
+  return NameOf(CausalAlignments(), alignment);
 }
 
 absl::Status AttentionMask::Check(const AttentionSizes& sizes) const {
@@ -70,11 +67,7 @@ bool AttentionMask::Allows(int64_t b, int64_t h, int64_t i, int64_t j,
   }
   if (!key_lengths.empty() && j >= key_lengths[b]) return false;
   if (!key_starts.empty() && j < key_starts[b]) return false;
-  if (!allowed.has_value()) return true;
-  const auto index = [this](int axis, int64_t position) {
-    return allowed->dim(axis) == 1 ? 0 : position;
-  };
-  return (*allowed)(index(0, b), index(1, h), index(2, i), index(3, j)) != 0;
+  return !allowed.has_value() || BroadcastElement(*allowed, b, h, i, j) != 0;
 }
 
 }  // namespace softlookup

@@ -24,7 +24,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "base/tensor/shape.h"
 #include "base/tensor/strided_view.h"
@@ -51,8 +50,19 @@ struct AttentionSizes {
 enum class CausalAlignment { kNone, kTopLeft, kBottomRight };
 
 // "none", "top_left", "bottom_right".
-absl::StatusOr<CausalAlignment> ParseCausalAlignment(absl::string_view text);
+absl::StatusOr<CausalAlignment> ParseCausalAlignment(const std::string& text);
 std::string CausalAlignmentName(CausalAlignment alignment);
+
+// Element (b, h, i, j) of a mask or bias, [B, H, Tq, Tk], each dimension 1 or
+// full.
+template <typename T>
+const T& BroadcastElement(const StridedView<const T>& view, int64_t b,
+                          int64_t h, int64_t i, int64_t j) {
+  const auto index = [&view](int axis, int64_t position) {
+    return view.dim(axis) == 1 ? 0 : position;
+  };
+  return view(index(0, b), index(1, h), index(2, i), index(3, j));
+}
 
 struct AttentionMask {
   CausalAlignment causal = CausalAlignment::kNone;

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "attention/kernels/instruction_set.h"
 #include "attention/kernels/kernel_options.h"
 #include "base/hash.h"
 #include "base/random/random.h"

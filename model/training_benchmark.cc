@@ -25,7 +25,6 @@
 #include "absl/types/span.h"
 #include "attention/benchmark/benchmark_flags.h"
 #include "attention/benchmark/peak.h"
-#include "attention/kernels/instruction_set.h"
 #include "attention/kernels/kernel_options.h"
 #include "base/check.h"
 #include "base/file.h"

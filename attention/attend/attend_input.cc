@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
-#include "attention/attend/attend_memory.h"
 #include "base/memory.h"
+#include "base/saturating.h"
 #include "base/status.h"
 #include "base/tensor/dtype.h"
 #include "base/tensor/shape.h"
@@ -59,11 +59,9 @@ absl::Status CheckDtype(const StoredTensor* tensor,
 }
 
 absl::Status CheckDtypes(const SafetensorsFile& file) {
-  for (const char* name :
-       {"query", "key", "value", "bias", "output_gradient"}) {
-    SOFTLOOKUP_RETURN_IF_ERROR(
-        CheckDtype(file.Find(name),
-                   {Dtype::kF64, Dtype::kF32, Dtype::kF16, Dtype::kBF16}));
+  for (const StoredTensor* tensor : NumberTensors(file)) {
+    SOFTLOOKUP_RETURN_IF_ERROR(CheckDtype(
+        tensor, {Dtype::kF64, Dtype::kF32, Dtype::kF16, Dtype::kBF16}));
   }
   SOFTLOOKUP_RETURN_IF_ERROR(CheckDtype(file.Find("mask"), {Dtype::kBool}));
   SOFTLOOKUP_RETURN_IF_ERROR(
@@ -112,6 +110,38 @@ int64_t Elements(const StoredTensor* stored) {
 
 }  // namespace
 
+int64_t AttendBytes(const AttentionSizes& sizes, const AttendMemory& memory) {
+  const int64_t rows =
+      SaturatingProduct({sizes.batch, sizes.query_heads, sizes.queries});
+  const int64_t query = SaturatingProduct({rows, sizes.width});
+  const int64_t output = SaturatingProduct({rows, sizes.value_width});
+  const int64_t key_rows =
+      SaturatingProduct({sizes.batch, sizes.key_heads, sizes.keys});
+  const int64_t key = SaturatingProduct({key_rows, sizes.width});
+  const int64_t value = SaturatingProduct({key_rows, sizes.value_width});
+  const int64_t inputs =
+      SaturatingSum({query, key, value, memory.bias_elements});
+  int64_t elements =
+      SaturatingSum({inputs, output, rows});  // with the log-sum-exp
+  if (memory.weights)
+    elements = SaturatingSum({elements, SaturatingProduct({rows, sizes.keys})});
+  // The output's gradient, and a gradient for each input.
+  if (memory.backward) elements = SaturatingSum({elements, output, inputs});
+  return SaturatingSum({memory.file_bytes, memory.mask_elements,
+                        SaturatingProduct({elements, memory.element_bytes}),
+                        memory.scratch_bytes});
+}
+
+std::vector<const StoredTensor*> NumberTensors(const SafetensorsFile& file) {
+  std::vector<const StoredTensor*> numbers;
+  for (const char* name :
+       {"query", "key", "value", "bias", "output_gradient"}) {
+    const StoredTensor* tensor = file.Find(name);
+    if (tensor != nullptr) numbers.push_back(tensor);
+  }
+  return numbers;
+}
+
 template <typename T>
 absl::StatusOr<AttendInput<T>> AttendInput<T>::Load(
     const SafetensorsFile& file, const AttendRequest& request,
@@ -143,10 +173,8 @@ absl::StatusOr<AttendInput<T>> AttendInput<T>::Load(
   shapes.mask.key_starts = Positions(input.key_starts_);
   SOFTLOOKUP_RETURN_IF_ERROR(shapes.mask.Check(input.sizes_));
   if (output_gradient != nullptr) {
-    SOFTLOOKUP_RETURN_IF_ERROR(
-        CheckAttentionBackward(shapes, request.options,
-                               ShapeOnly<T>(*output_gradient))
-            .status());
+    SOFTLOOKUP_RETURN_IF_ERROR(CheckOutputGradient(
+        output_gradient->shape, request.options, input.sizes_));
   }
 
   AttendMemory memory;

@@ -9,6 +9,10 @@
 //   key_starts       optional; [B], I32 or I64
 //   output_gradient  optional; [B, H, Tq, Dv], typed like query
 //
+// Small files can ask for much: a million queries and a million keys of width
+// one are 16 MB, and their scores 8 TB. So what attention takes is counted
+// before any of it is allocated.
+//
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(
 //       const AttendInput<double> input,
 //       AttendInput<double>::Load(file, request, scratch_bytes));
@@ -19,15 +23,34 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "attention/attend/attend_request.h"
 #include "attention/attention.h"
 #include "attention/mask.h"
 #include "base/safetensors/safetensors.h"
+#include "base/tensor/stored_tensor.h"
 #include "base/tensor/tensor.h"
 
 namespace softlookup {
+
+struct AttendMemory {
+  int64_t file_bytes = 0;     // the input as it was read, which stays
+  int64_t element_bytes = 8;  // of the arithmetic's type
+  int64_t bias_elements = 0;
+  int64_t mask_elements = 0;
+  bool weights = false;   // P is returned
+  bool backward = false;  // an output gradient is there, gradients are returned
+  int64_t scratch_bytes = 0;  // the backend's
+};
+
+// The bytes held at the peak: file, converted inputs, outputs, gradients and
+// scratch. INT64_MAX for all that is more.
+int64_t AttendBytes(const AttentionSizes& sizes, const AttendMemory& memory);
+
+// The tensors that hold numbers, of those that the file has, from query on.
+std::vector<const StoredTensor*> NumberTensors(const SafetensorsFile& file);
 
 // T is float or double.
 template <typename T>

@@ -1,8 +1,7 @@
-#include "attention/attend/attend_memory.h"
-
 #include <cstdint>
 #include <limits>
 
+#include "attention/attend/attend_input.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

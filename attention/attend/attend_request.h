@@ -1,11 +1,9 @@
 // What the program attend is asked to do: its flags, checked.
 //
-//   AttendFlags flags;
-//   flags.input = "in.safetensors";
-//   flags.output = "out.safetensors";
-//   flags.causal = "top_left";
-//   SOFTLOOKUP_ASSIGN_OR_RETURN(AttendRequest request,
-//                               ParseAttendFlags(flags));
+//   SOFTLOOKUP_ASSIGN_OR_RETURN(const AttendRequest request,
+//                               RequestFromFlags());
+//
+// To add a flag, add a row to the table in attend_request.cc.
 #ifndef SOFTLOOKUP_ATTENTION_ATTEND_ATTEND_REQUEST_H_
 #define SOFTLOOKUP_ATTENTION_ATTEND_ATTEND_REQUEST_H_
 
@@ -13,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "attention/attention.h"
-#include "attention/kernels/instruction_set.h"
+#include "attention/kernels/kernel_options.h"
 #include "attention/mask.h"
 
 namespace softlookup {
@@ -24,42 +22,37 @@ enum class Precision { kFloat64, kFloat32, kBFloat16, kFloat16 };
 // "float64", "float32", "bfloat16", "float16".
 std::string PrecisionName(Precision precision);
 
-// The flags as they are typed, with their defaults.
-struct AttendFlags {
-  std::string input;
-  std::string output;
-  std::string causal = "none";
-  std::string scale;  // a number; empty: 1 / sqrt(D)
-  std::string fully_masked = "zero";
-  bool weights = false;
-  std::string precision = "float64";
-  std::string backend = "reference";
-  std::string isa = "auto";
-  std::string threads;  // a number; empty: the processors there are
-  bool deterministic = false;
+// The implementations of attention.
+enum class Backend {
+  kReference,  // attention/reference/, in float64 or float32
+  kSimd,       // attention/kernels/, in float32
+  kCudnn,      // attention/cudnn/, in half precision
+  kAuto,       // picked by the input's type, see RunAttend
 };
+
+// "reference", "simd", "cudnn", "auto".
+std::string BackendName(Backend backend);
 
 struct AttendRequest {
   std::string input;  // paths, as the program opens them
   std::string output;
   CausalAlignment causal = CausalAlignment::kNone;
   AttentionOptions options;
+  // One that the backend has; with kAuto that of the CPU when it is picked.
   Precision precision = Precision::kFloat64;
-  // The name of an AttentionBackend; "cudnn"; or "auto", whose precision is
-  // that of the CPU when it is picked.
-  std::string backend;
-  bool deterministic = false;  // for cudnn
-  // For backends that have run options.
+  Backend backend = Backend::kReference;
+  // For simd.
   kernels::InstructionSet instruction_set = kernels::BestInstructionSet();
   int threads = 1;
+  bool deterministic = false;  // for cudnn
 };
 
-// InvalidArgument, naming the flag, for a missing path, an unknown word, a
-// scale that is not a number or not finite in the precision asked for, an
-// instruction set that this processor lacks, a number of threads that no pool
-// has, and what the backend does not do. FailedPrecondition for cudnn where the
-// program was built without it.
-absl::StatusOr<AttendRequest> ParseAttendFlags(const AttendFlags& flags);
+// The request of the program's flags. InvalidArgument, naming the flag, for a
+// missing path, an unknown word, a scale that is not a number or not finite in
+// the precision asked for, an instruction set that this processor lacks, a
+// number of threads that no pool has, and what the backend does not do.
+// FailedPrecondition for cudnn where the program was built without it.
+absl::StatusOr<AttendRequest> RequestFromFlags();
 
 }  // namespace softlookup
 

@@ -1,7 +1,6 @@
 #include "attention/attend/attend_run.h"
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -11,11 +10,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "attention/attend/attend_input.h"
-#include "attention/attend/attention_backend.h"
 #include "attention/attention.h"
 #include "attention/cudnn/gpu_attention.h"
-#include "attention/kernels/instruction_set.h"
+#include "attention/kernels/attention_kernels.h"
 #include "attention/kernels/kernel_options.h"
+#include "attention/reference/attention_reference.h"
 #include "base/saturating.h"
 #include "base/status.h"
 #include "base/tensor/dtype.h"
@@ -28,32 +27,6 @@
 
 namespace softlookup {
 namespace {
-
-// The number of rows (b, h, i) that see no key.
-template <typename T>
-int64_t CountFullyMaskedRows(const AttentionInputs<T>& inputs,
-                             const AttentionSizes& sizes) {
-  constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
-  std::optional<StridedView<const T>> bias;
-  if (inputs.bias.has_value()) {
-    bias = inputs.bias->BroadcastTo(sizes.ScoreShape()).value();
-  }
-  int64_t rows = 0;
-  for (int64_t b = 0; b < sizes.batch; ++b) {
-    for (int64_t h = 0; h < sizes.query_heads; ++h) {
-      for (int64_t i = 0; i < sizes.queries; ++i) {
-        bool visible = false;
-        for (int64_t j = 0; j < sizes.keys && !visible; ++j) {
-          visible =
-              inputs.mask.Allows(b, h, i, j, sizes) &&
-              !(bias.has_value() && (*bias)(b, h, i, j) == kMinusInfinity);
-        }
-        if (!visible) ++rows;
-      }
-    }
-  }
-  return rows;
-}
 
 // "mask [1, 1, 5, 7], key_lengths", or "none".
 template <typename T>
@@ -76,20 +49,11 @@ std::string Restrictions(const AttentionInputs<T>& inputs) {
   return text.empty() ? "none" : text;
 }
 
-// " (avx2, threads: 2)", or nothing where there is no choice.
-template <typename T>
-std::string RunDescription(const AttendRequest& request, int threads) {
-  if (!(*FindAttentionBackend<T>(request.backend))->has_run_options) return "";
-  return absl::StrCat(" (",
-                      kernels::InstructionSetName(request.instruction_set),
-                      ", threads: ", threads, ")");
-}
-
 // What ran, for the summary and the file.
 struct Ran {
-  std::string backend;      // "simd"
-  std::string description;  // "simd (avx2, threads: 2)"
-  Precision precision = Precision::kFloat64;
+  Backend backend;
+  std::string details;  // " (avx2, threads: 2)", or nothing
+  Precision precision;
 };
 
 template <typename T>
@@ -104,7 +68,7 @@ std::string Summary(const AttendRequest& request,
       "\nscale: ", AttentionScale(request.options, sizes.width),
       default_scale ? " (1 / sqrt(D))" : "",
       "\nmasks and bias: ", Restrictions(inputs),
-      "\nbackend: ", ran.description,
+      "\nbackend: ", BackendName(ran.backend), ran.details,
       ", precision: ", PrecisionName(ran.precision),
       "\nfully masked rows: ", CountFullyMaskedRows(inputs, sizes), " of ",
       sizes.batch * sizes.query_heads * sizes.queries,
@@ -134,98 +98,106 @@ StoredTensor Store(const std::string& name, Tensor<T> tensor,
   return StoreTensor(name, std::move(tensor));
 }
 
-template <typename T>
-AttendResult Result(AttentionOutputs<T> outputs,
-                    std::optional<AttentionGradients<T>> computed,
-                    const Ran& ran, std::string summary) {
+// Forward, and backward where there is an output gradient, by functions of the
+// checked inputs; and the results as `ran` describes them.
+template <typename T, typename Forward, typename Backward>
+absl::StatusOr<AttendResult> Compute(const AttendRequest& request,
+                                     const AttendInput<T>& input,
+                                     const Ran& ran, const Forward& forward,
+                                     const Backward& backward) {
+  const AttentionInputs<T> inputs = input.inputs();
+  SOFTLOOKUP_ASSIGN_OR_RETURN(AttentionOutputs<T> outputs, forward(inputs));
   AttendResult result;
   std::vector<StoredTensor>& tensors = result.file.tensors;
   const auto store = [&](const std::string& name, Tensor<T> tensor) {
     tensors.push_back(Store(name, std::move(tensor), ran.precision));
   };
+  std::optional<AttentionGradients<T>> gradients;
+  if (input.output_gradient().has_value()) {
+    SOFTLOOKUP_ASSIGN_OR_RETURN(
+        gradients, backward(inputs, outputs, input.output_gradient()->view()));
+  }
   store("output", std::move(outputs.output));
   tensors.push_back(StoreTensor("log_sum_exp", std::move(outputs.log_sum_exp)));
   if (outputs.weights.has_value()) {
     store("weights", *std::move(outputs.weights));
   }
-  if (computed.has_value()) {
-    AttentionGradients<T>& gradients = *computed;
-    store("query_gradient", std::move(gradients.query));
-    store("key_gradient", std::move(gradients.key));
-    store("value_gradient", std::move(gradients.value));
-    if (gradients.bias.has_value()) {
-      store("bias_gradient", *std::move(gradients.bias));
+  if (gradients.has_value()) {
+    store("query_gradient", std::move(gradients->query));
+    store("key_gradient", std::move(gradients->key));
+    store("value_gradient", std::move(gradients->value));
+    if (gradients->bias.has_value()) {
+      store("bias_gradient", *std::move(gradients->bias));
     }
   }
-  result.file.metadata = {{"backend", ran.backend},
+  result.file.metadata = {{"backend", BackendName(ran.backend)},
                           {"precision", PrecisionName(ran.precision)},
                           {"program", "softlookup attend"}};
-  result.summary = std::move(summary);
+  result.summary = Summary(request, inputs, input.sizes(), ran);
   return result;
 }
 
-// On the CPU.
 template <typename T>
-absl::StatusOr<AttendResult> Run(const AttendRequest& request,
-                                 const SafetensorsFile& file) {
-  SOFTLOOKUP_ASSIGN_OR_RETURN(const AttentionBackend<T>* backend,
-                              FindAttentionBackend<T>(request.backend));
+absl::StatusOr<AttendResult> RunReference(const AttendRequest& request,
+                                          const SafetensorsFile& file) {
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       const AttendInput<T> input,
-      AttendInput<T>::Load(file, request, [&](const AttentionSizes& sizes) {
-        return backend->scratch_bytes(
+      AttendInput<T>::Load(file, request, [](const AttentionSizes& sizes) {
+        return reference::AttentionScratchBytes(sizes, sizeof(T));
+      }));
+  return Compute(
+      request, input, {Backend::kReference, "", request.precision},
+      [&](const auto& inputs) {
+        return reference::AttentionForward(inputs, request.options);
+      },
+      [&](const auto& inputs, const auto&, const auto& output_gradient) {
+        return reference::AttentionBackward<T>(inputs, request.options,
+                                               output_gradient);
+      });
+}
+
+absl::StatusOr<AttendResult> RunSimd(const AttendRequest& request,
+                                     const SafetensorsFile& file) {
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      const AttendInput<float> input,
+      AttendInput<float>::Load(file, request, [&](const AttentionSizes& sizes) {
+        return kernels::AttentionScratchBytes(
             sizes, file.Find("output_gradient") != nullptr, request.threads);
       }));
-  const AttentionInputs<T> inputs = input.inputs();
   ThreadPool pool(request.threads);
-  const kernels::KernelOptions run = {request.instruction_set, &pool};
-  SOFTLOOKUP_ASSIGN_OR_RETURN(AttentionOutputs<T> outputs,
-                              backend->forward(inputs, request.options, run));
-  std::optional<AttentionGradients<T>> computed;
-  if (input.output_gradient().has_value()) {
-    SOFTLOOKUP_ASSIGN_OR_RETURN(
-        computed, backend->backward(inputs, request.options, outputs,
-                                    input.output_gradient()->view(), run));
-  }
-  const Ran ran = {
-      request.backend,
-      absl::StrCat(request.backend, RunDescription<T>(request, pool.threads())),
-      request.precision};
-  return Result(std::move(outputs), std::move(computed), ran,
-                Summary(request, inputs, input.sizes(), ran));
+  const kernels::KernelOptions execution = {request.instruction_set, &pool};
+  return Compute(
+      request, input,
+      {Backend::kSimd,
+       absl::StrCat(" (", kernels::InstructionSetName(request.instruction_set),
+                    ", threads: ", pool.threads(), ")"),
+       Precision::kFloat32},
+      [&](const auto& inputs) {
+        return kernels::AttentionForward(inputs, request.options, execution);
+      },
+      [&](const auto& inputs, const auto& outputs,
+          const auto& output_gradient) {
+        return kernels::AttentionBackward(inputs, request.options, outputs,
+                                          output_gradient, execution);
+      });
 }
 
-absl::StatusOr<AttendResult> RunOnCpu(const AttendRequest& request,
+// In the request's precision, which is half.
+absl::StatusOr<AttendResult> RunCudnn(const AttendRequest& request,
                                       const SafetensorsFile& file) {
-  return request.precision == Precision::kFloat32 ? Run<float>(request, file)
-                                                  : Run<double>(request, file);
-}
-
-// The tensors that hold numbers, of those that the file has.
-std::vector<const StoredTensor*> Numbers(const SafetensorsFile& file) {
-  std::vector<const StoredTensor*> numbers;
-  for (const char* name :
-       {"query", "key", "value", "bias", "output_gradient"}) {
-    const StoredTensor* tensor = file.Find(name);
-    if (tensor != nullptr) numbers.push_back(tensor);
-  }
-  return numbers;
-}
-
-// On a GPU, in the request's precision, which is half.
-absl::StatusOr<AttendResult> RunOnGpu(const AttendRequest& request,
-                                      const SafetensorsFile& file) {
-  const GpuAttentionOptions run = {
+  const GpuAttentionOptions options = {
       .element = request.precision == Precision::kBFloat16 ? Dtype::kBF16
                                                            : Dtype::kF16,
       .deterministic = request.deterministic};
-  for (const StoredTensor* tensor : Numbers(file)) {
-    if (tensor->dtype == run.element || tensor->dtype == Dtype::kF32) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(tensor->name, " has dtype ", DtypeName(tensor->dtype),
-                     "; allowed with --backend=cudnn --precision=",
-                     PrecisionName(request.precision), ": ",
-                     DtypeName(run.element), ", and F32, which is rounded"));
+  for (const StoredTensor* tensor : NumberTensors(file)) {
+    if (tensor->dtype == options.element || tensor->dtype == Dtype::kF32) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        tensor->name, " has dtype ", DtypeName(tensor->dtype),
+        "; allowed with --backend=cudnn --precision=",
+        PrecisionName(request.precision), ": ", DtypeName(options.element),
+        ", and F32, which is rounded"));
   }
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       const AttendInput<float> input,
@@ -239,34 +211,40 @@ absl::StatusOr<AttendResult> RunOnGpu(const AttendRequest& request,
                  {SaturatingProduct({sizes.query_heads, sizes.queries, row}),
                   SaturatingProduct({sizes.key_heads, sizes.keys, row})})});
       }));
-  const AttentionInputs<float> inputs = input.inputs();
   // Before the GPU is looked for: this message is of use anywhere.
   SOFTLOOKUP_RETURN_IF_ERROR(
-      CheckGpuAttention(inputs, request.options, run.element,
+      CheckGpuAttention(input.inputs(), request.options, options.element,
                         input.output_gradient().has_value()));
   SOFTLOOKUP_ASSIGN_OR_RETURN(const std::unique_ptr<GpuAttention> gpu,
                               OpenGpuAttention());
-  SOFTLOOKUP_ASSIGN_OR_RETURN(AttentionOutputs<float> outputs,
-                              gpu->Forward(inputs, request.options, run));
-  std::optional<AttentionGradients<float>> computed;
-  if (input.output_gradient().has_value()) {
-    SOFTLOOKUP_ASSIGN_OR_RETURN(
-        computed, gpu->Backward(inputs, request.options, outputs,
-                                input.output_gradient()->view(), run));
-  }
-  const Ran ran = {
-      "cudnn",
-      absl::StrCat("cudnn (", gpu->device(),
-                   request.deterministic ? ", deterministic)" : ")"),
-      request.precision};
-  return Result(std::move(outputs), std::move(computed), ran,
-                Summary(request, inputs, input.sizes(), ran));
+  return Compute(
+      request, input,
+      {Backend::kCudnn,
+       absl::StrCat(" (", gpu->device(),
+                    request.deterministic ? ", deterministic)" : ")"),
+       request.precision},
+      [&](const auto& inputs) {
+        return gpu->Forward(inputs, request.options, options);
+      },
+      [&](const auto& inputs, const auto& outputs,
+          const auto& output_gradient) {
+        return gpu->Backward(inputs, request.options, outputs, output_gradient,
+                             options);
+      });
+}
+
+absl::StatusOr<AttendResult> RunOnCpu(const AttendRequest& request,
+                                      const SafetensorsFile& file) {
+  if (request.backend == Backend::kSimd) return RunSimd(request, file);
+  return request.precision == Precision::kFloat32
+             ? RunReference<float>(request, file)
+             : RunReference<double>(request, file);
 }
 
 // Why the input is not one that "auto" gives to a GPU, or nothing: float32 and
 // more is never lowered.
 std::optional<std::string> NotHalf(const SafetensorsFile& file) {
-  const std::vector<const StoredTensor*> numbers = Numbers(file);
+  const std::vector<const StoredTensor*> numbers = NumberTensors(file);
   for (const StoredTensor* tensor : numbers) {
     if (tensor->dtype == Dtype::kF16 || tensor->dtype == Dtype::kBF16) {
       if (tensor->dtype == numbers[0]->dtype) continue;
@@ -279,40 +257,38 @@ std::optional<std::string> NotHalf(const SafetensorsFile& file) {
 
 absl::StatusOr<AttendResult> RunAuto(const AttendRequest& request,
                                      const SafetensorsFile& file) {
-  std::optional<std::string> reason;
-  if (file.Find("query") != nullptr) reason = NotHalf(file);
-  if (!reason.has_value() && file.Find("query") != nullptr) {
+  std::optional<std::string> reason = "no query";
+  const StoredTensor* query = file.Find("query");
+  if (query != nullptr) reason = NotHalf(file);
+  if (!reason.has_value()) {
     AttendRequest half = request;
-    half.precision = file.Find("query")->dtype == Dtype::kBF16
-                         ? Precision::kBFloat16
-                         : Precision::kFloat16;
-    absl::StatusOr<AttendResult> result = RunOnGpu(half, file);
+    half.precision = query->dtype == Dtype::kBF16 ? Precision::kBFloat16
+                                                  : Precision::kFloat16;
+    absl::StatusOr<AttendResult> result = RunCudnn(half, file);
     if (result.ok()) {
-      result->summary = absl::StrCat("auto: cudnn, for ",
-                                     DtypeName(file.Find("query")->dtype),
-                                     " input\n", result->summary);
+      result->summary =
+          absl::StrCat("auto: cudnn, for ", DtypeName(query->dtype), " input\n",
+                       result->summary);
       return result;
     }
     reason = std::string(result.status().message());
   }
   AttendRequest cpu = request;
-  cpu.backend = "reference";
-  if (request.precision == Precision::kFloat32 && !request.options.weights) {
-    cpu.backend = "simd";
-    for (const char* name : {"query", "value"}) {
-      const StoredTensor* tensor = file.Find(name);
-      constexpr int64_t kMaxSimdWidth = 256;
-      if (tensor != nullptr && !tensor->shape.empty() &&
-          tensor->shape.back() > kMaxSimdWidth) {
-        cpu.backend = "reference";
-      }
+  cpu.backend =
+      request.precision == Precision::kFloat32 && !request.options.weights
+          ? Backend::kSimd
+          : Backend::kReference;
+  for (const char* name : {"query", "value"}) {
+    const StoredTensor* tensor = file.Find(name);
+    if (tensor != nullptr && !tensor->shape.empty() &&
+        tensor->shape.back() > kernels::MaxAttentionWidth()) {
+      cpu.backend = Backend::kReference;
     }
   }
   SOFTLOOKUP_ASSIGN_OR_RETURN(AttendResult result, RunOnCpu(cpu, file));
   result.summary =
-      absl::StrCat("auto: ", cpu.backend,
-                   " on the CPU, not cudnn: ", reason.value_or("no query"),
-                   "\n", result.summary);
+      absl::StrCat("auto: ", BackendName(cpu.backend),
+                   " on the CPU, not cudnn: ", *reason, "\n", result.summary);
   return result;
 }
 
@@ -320,8 +296,8 @@ absl::StatusOr<AttendResult> RunAuto(const AttendRequest& request,
 
 absl::StatusOr<AttendResult> RunAttend(const AttendRequest& request,
                                        const SafetensorsFile& file) {
-  if (request.backend == "cudnn") return RunOnGpu(request, file);
-  if (request.backend == "auto") return RunAuto(request, file);
+  if (request.backend == Backend::kCudnn) return RunCudnn(request, file);
+  if (request.backend == Backend::kAuto) return RunAuto(request, file);
   return RunOnCpu(request, file);
 }
 

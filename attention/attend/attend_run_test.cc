@@ -37,7 +37,6 @@ std::vector<double> Elements(const AttendResult& result,
 
 TEST(RunAttendTest, UniformWeights) {
   AttendRequest request;
-  request.backend = "reference";
   request.options.weights = true;
   const absl::StatusOr<AttendResult> result =
       RunAttend(request, UniformAttention());
@@ -55,7 +54,6 @@ TEST(RunAttendTest, UniformWeights) {
 
 TEST(RunAttendTest, MasksScaleAndPrecisionReachTheBackend) {
   AttendRequest request;
-  request.backend = "reference";
   request.causal = CausalAlignment::kTopLeft;
   request.precision = Precision::kFloat32;
   absl::StatusOr<AttendResult> result = RunAttend(request, UniformAttention());
@@ -71,7 +69,6 @@ TEST(RunAttendTest, MasksScaleAndPrecisionReachTheBackend) {
 
 TEST(RunAttendTest, GradientsComeWithAnOutputGradient) {
   AttendRequest request;
-  request.backend = "reference";
   SafetensorsFile file = UniformAttention();
   file.tensors.push_back(
       StoreTensor("output_gradient", Tensor<double>({1, 1, 2, 1}, {1, 0})));
@@ -93,12 +90,32 @@ TEST(RunAttendTest, GradientsComeWithAnOutputGradient) {
             (std::vector<double>{-0.5, 0.5}));
 }
 
+// One key: its weight is 1, the output is its value, and the gradient of the
+// value is that of the output.
+TEST(RunAttendTest, ReferenceRunsForwardAndBackwardInBothPrecisions) {
+  SafetensorsFile file;
+  file.tensors = {
+      StoreTensor("query", Tensor<double>({1, 1, 1, 1}, {2})),
+      StoreTensor("key", Tensor<double>({1, 1, 1, 1}, {3})),
+      StoreTensor("value", Tensor<double>({1, 1, 1, 2}, {5, -7})),
+      StoreTensor("output_gradient", Tensor<double>({1, 1, 1, 2}, {11, 13}))};
+  for (const Precision precision : {Precision::kFloat64, Precision::kFloat32}) {
+    AttendRequest request;
+    request.precision = precision;
+    const absl::StatusOr<AttendResult> result = RunAttend(request, file);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->file.metadata.at("backend"), "reference");
+    EXPECT_EQ(result->file.metadata.at("precision"), PrecisionName(precision));
+    EXPECT_EQ(Elements(*result, "output"), (std::vector<double>{5, -7}));
+    EXPECT_EQ(Elements(*result, "log_sum_exp"), (std::vector<double>{6}));
+    EXPECT_EQ(Elements(*result, "value_gradient"),
+              (std::vector<double>{11, 13}));
+    EXPECT_EQ(Elements(*result, "query_gradient"), (std::vector<double>{0}));
+  }
+}
+
 TEST(RunAttendTest, ErrorsComeThrough) {
   AttendRequest request;
-  request.backend = "none such";
-  EXPECT_EQ(RunAttend(request, UniformAttention()).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  request.backend = "reference";
   EXPECT_EQ(RunAttend(request, {}).status().code(),
             absl::StatusCode::kInvalidArgument);
 }

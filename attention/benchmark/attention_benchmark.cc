@@ -27,7 +27,6 @@
 #include "attention/kernels/array_functions.h"
 #include "attention/kernels/attention_kernels.h"
 #include "attention/kernels/gemm.h"
-#include "attention/kernels/instruction_set.h"
 #include "attention/kernels/kernel_options.h"
 #include "attention/mask.h"
 #include "base/check.h"
@@ -117,17 +116,18 @@ std::shared_ptr<AttentionData> MakeAttention(const AttentionShape& shape,
   return data;
 }
 
-void Forward(AttentionData& data, const KernelOptions& run) {
+void Forward(AttentionData& data, const KernelOptions& execution) {
   const absl::Status status = kernels::AttentionForwardInto(
-      data.inputs, {}, run, {data.output.view(), data.log_sum_exp.view()});
+      data.inputs, {}, execution,
+      {data.output.view(), data.log_sum_exp.view()});
   SOFTLOOKUP_CHECK(status.ok(), "a valid problem");
 }
 
-void Backward(AttentionData& data, const KernelOptions& run) {
+void Backward(AttentionData& data, const KernelOptions& execution) {
   const absl::Status status = kernels::AttentionBackwardInto(
       data.inputs, {}, std::as_const(data.output).view(),
       std::as_const(data.log_sum_exp).view(),
-      std::as_const(data.output_gradient).view(), run,
+      std::as_const(data.output_gradient).view(), execution,
       {data.d_query.view(), data.d_key.view(), data.d_value.view(), {}});
   SOFTLOOKUP_CHECK(status.ok(), "a valid problem");
 }
@@ -159,9 +159,9 @@ Case AttentionCaseOf(const std::string& kind, const AttentionShape& shape,
           [kind, shape, mask] {
             const auto data = MakeAttention(shape, mask);
             Forward(*data, {});  // the backward pass reads its outputs
-            return [kind, data](const KernelOptions& run) {
-              if (kind != "backward") Forward(*data, run);
-              if (kind != "forward") Backward(*data, run);
+            return [kind, data](const KernelOptions& execution) {
+              if (kind != "backward") Forward(*data, execution);
+              if (kind != "forward") Backward(*data, execution);
             };
           }};
 }
@@ -179,7 +179,7 @@ Case GemmCase(int64_t m, int64_t n, int64_t k, const std::string& transposed) {
             const auto b = std::make_shared<Tensor<float>>(
                 Gaussian(stream, b_t ? Shape{n, k} : Shape{k, n}));
             const auto c = std::make_shared<Tensor<float>>(Shape{m, n});
-            return [=](const KernelOptions& run) {
+            return [=](const KernelOptions& execution) {
               const StridedView<const float> a_view =
                   a_t ? std::as_const(*a).view().Transpose(0, 1)
                       : std::as_const(*a).view();
@@ -187,7 +187,7 @@ Case GemmCase(int64_t m, int64_t n, int64_t k, const std::string& transposed) {
                   b_t ? std::as_const(*b).view().Transpose(0, 1)
                       : std::as_const(*b).view();
               const absl::Status status =
-                  kernels::Gemm(a_view, b_view, c->view(), {}, run);
+                  kernels::Gemm(a_view, b_view, c->view(), {}, execution);
               SOFTLOOKUP_CHECK(status.ok(), "a valid product");
             };
           }};
@@ -201,9 +201,10 @@ Case ArrayCase(const std::string& name, kernels::ArrayFunction function) {
             const auto x =
                 std::make_shared<Tensor<float>>(Gaussian(stream, {kSize}));
             const auto y = std::make_shared<Tensor<float>>(Shape{kSize});
-            return [=](const KernelOptions& run) {
-              const absl::Status status = kernels::MapArray(
-                  function, x->elements(), absl::MakeSpan(y->elements()), run);
+            return [=](const KernelOptions& execution) {
+              const absl::Status status =
+                  kernels::MapArray(function, x->elements(),
+                                    absl::MakeSpan(y->elements()), execution);
               SOFTLOOKUP_CHECK(status.ok(), "two arrays of one size");
             };
           }};
@@ -298,10 +299,10 @@ absl::Status Run() {
     const auto call = one.prepare();
     double first = 0;
     for (size_t i = 0; i < pools.size(); ++i) {
-      const KernelOptions run = {set, pools[i].get()};
-      const double peak = kernels::MeasurePeak(run);
+      const KernelOptions execution = {set, pools[i].get()};
+      const double peak = kernels::MeasurePeak(execution);
       const Timing timing =
-          MeasureTime([&] { call(run); }, {.min_seconds = least});
+          MeasureTime([&] { call(execution); }, {.min_seconds = least});
       const bool array = absl::StartsWith(one.name, "array");
       const double speed = one.operations / timing.minimum;
       std::printf(

@@ -9,16 +9,16 @@
 
 namespace softlookup::kernels {
 
-double MeasurePeak(const KernelOptions& run, double seconds) {
-  const KernelTable& kernels = KernelsFor(run.instruction_set);
-  const int threads = run.threads();
+double MeasurePeak(const KernelOptions& execution, double seconds) {
+  const KernelTable& kernels = KernelsFor(execution.instruction_set);
+  const int threads = execution.threads();
   constexpr int kTries = 6;
   int64_t rounds = 64;
   double best = 0;
   // Longer and longer, until what it takes to start one is nothing.
   for (int tries = 0; tries < kTries;) {
     const double try_start = SecondsNow();
-    run.ParallelFor(threads, [&](int64_t) {
+    execution.ParallelFor(threads, [&](int64_t) {
       // Stored, so that the work is done.
       [[maybe_unused]] volatile float sum = kernels.fma_chains(rounds);
     });

@@ -2,7 +2,8 @@
 // yardstick of every benchmark. Measured, because clocks and neighbours change
 // it from minute to minute; measure it again before every case.
 //
-//   const double share = operations / seconds / kernels::MeasurePeak(run);
+//   const double share = operations / seconds /
+//   kernels::MeasurePeak(execution);
 #ifndef SOFTLOOKUP_ATTENTION_BENCHMARK_PEAK_H_
 #define SOFTLOOKUP_ATTENTION_BENCHMARK_PEAK_H_
 
@@ -11,9 +12,9 @@
 namespace softlookup::kernels {
 
 // Operations per second, a multiply-add being two, of independent fused
-// multiply-adds in registers, on every thread of `run` at a time: the best of
-// several tries of at least `seconds` / 10 each.
-double MeasurePeak(const KernelOptions& run, double seconds = 0.02);
+// multiply-adds in registers, on every thread of `execution` at a time: the
+// best of several tries of at least `seconds` / 10 each.
+double MeasurePeak(const KernelOptions& execution, double seconds = 0.02);
 
 }  // namespace softlookup::kernels
 

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "attention/kernels/array_kernels.h"
-#include "attention/kernels/integers.h"
 #include "attention/kernels/kernel_run.h"
 #include "attention/kernels/view_checks.h"
 #include "base/status.h"
@@ -21,23 +20,24 @@ namespace {
 constexpr int64_t kChunk = 65536;
 
 // The reduction of each chunk, then of the chunks' results by `combine`.
-float ReduceChunks(absl::Span<const float> x, const KernelOptions& run,
+float ReduceChunks(absl::Span<const float> x, const KernelOptions& execution,
                    float (*reduce)(const float*, int64_t),
                    float (*combine)(const float*, int64_t)) {
   const int64_t n = static_cast<int64_t>(x.size());
   if (n <= kChunk) return reduce(x.data(), n);
   std::vector<float> partial(CeilDivide(n, kChunk));
-  run.ParallelFor(static_cast<int64_t>(partial.size()), [&](int64_t chunk) {
-    const int64_t begin = chunk * kChunk;
-    partial[chunk] = reduce(x.data() + begin, std::min(kChunk, n - begin));
-  });
+  execution.ParallelFor(
+      static_cast<int64_t>(partial.size()), [&](int64_t chunk) {
+        const int64_t begin = chunk * kChunk;
+        partial[chunk] = reduce(x.data() + begin, std::min(kChunk, n - begin));
+      });
   return combine(partial.data(), static_cast<int64_t>(partial.size()));
 }
 
 }  // namespace
 
 absl::Status MapArray(ArrayFunction function, absl::Span<const float> x,
-                      absl::Span<float> y, const KernelOptions& run) {
+                      absl::Span<float> y, const KernelOptions& execution) {
   const int64_t n = static_cast<int64_t>(x.size());
   if (y.size() != x.size()) {
     return absl::InvalidArgumentError(
@@ -50,8 +50,8 @@ absl::Status MapArray(ArrayFunction function, absl::Span<const float> x,
   if (y.data() != x.data()) {
     SOFTLOOKUP_RETURN_IF_ERROR(CheckApart("y", target, "x", source));
   }
-  const KernelTable& kernels = KernelsFor(run.instruction_set);
-  run.ParallelFor(CeilDivide(n, kChunk), [&](int64_t chunk) {
+  const KernelTable& kernels = KernelsFor(execution.instruction_set);
+  execution.ParallelFor(CeilDivide(n, kChunk), [&](int64_t chunk) {
     const int64_t begin = chunk * kChunk;
     kernels.map(function, x.data() + begin, y.data() + begin,
                 std::min(kChunk, n - begin));
@@ -59,19 +59,20 @@ absl::Status MapArray(ArrayFunction function, absl::Span<const float> x,
   return absl::OkStatus();
 }
 
-float ArraySum(absl::Span<const float> x, const KernelOptions& run) {
-  const KernelTable& kernels = KernelsFor(run.instruction_set);
-  return ReduceChunks(x, run, kernels.sum, kernels.sum);
+float ArraySum(absl::Span<const float> x, const KernelOptions& execution) {
+  const KernelTable& kernels = KernelsFor(execution.instruction_set);
+  return ReduceChunks(x, execution, kernels.sum, kernels.sum);
 }
 
-float ArrayMaximum(absl::Span<const float> x, const KernelOptions& run) {
-  const KernelTable& kernels = KernelsFor(run.instruction_set);
-  return ReduceChunks(x, run, kernels.maximum, kernels.maximum);
+float ArrayMaximum(absl::Span<const float> x, const KernelOptions& execution) {
+  const KernelTable& kernels = KernelsFor(execution.instruction_set);
+  return ReduceChunks(x, execution, kernels.maximum, kernels.maximum);
 }
 
-float ArrayNorm(absl::Span<const float> x, const KernelOptions& run) {
-  const KernelTable& kernels = KernelsFor(run.instruction_set);
-  return std::sqrt(ReduceChunks(x, run, kernels.sum_of_squares, kernels.sum));
+float ArrayNorm(absl::Span<const float> x, const KernelOptions& execution) {
+  const KernelTable& kernels = KernelsFor(execution.instruction_set);
+  return std::sqrt(
+      ReduceChunks(x, execution, kernels.sum_of_squares, kernels.sum));
 }
 
 }  // namespace softlookup::kernels

@@ -2,8 +2,9 @@
 // every instruction set and number of threads (determinism.md).
 //
 //   SOFTLOOKUP_RETURN_IF_ERROR(
-//       kernels::MapArray(ArrayFunction::kGelu, x, absl::MakeSpan(y), run));
-//   float norm = kernels::ArrayNorm(gradient, run);
+//       kernels::MapArray(ArrayFunction::kGelu, x, absl::MakeSpan(y),
+//       execution));
+//   float norm = kernels::ArrayNorm(gradient, execution);
 //
 // By SLEEF's deterministic functions (Shibata and Petrogalli, IEEE TPDS 31,
 // 2020). With eps = 2^-24, the error for every finite x:
@@ -30,18 +31,18 @@ namespace softlookup::kernels {
 // y[i] = function(x[i]). y may be x itself. InvalidArgument for other sizes,
 // a y that overlaps x otherwise, and misaligned memory.
 absl::Status MapArray(ArrayFunction function, absl::Span<const float> x,
-                      absl::Span<float> y, const KernelOptions& run);
+                      absl::Span<float> y, const KernelOptions& execution);
 
 // Sums run over 16 fixed lanes within chunks of 65,536 elements, then the same
 // way over the chunks' sums. Of nothing: 0.
-float ArraySum(absl::Span<const float> x, const KernelOptions& run);
+float ArraySum(absl::Span<const float> x, const KernelOptions& execution);
 
 // The largest element, NaN if any element is. Of nothing: -inf.
-float ArrayMaximum(absl::Span<const float> x, const KernelOptions& run);
+float ArrayMaximum(absl::Span<const float> x, const KernelOptions& execution);
 
 // sqrt(sum of squares), not rescaled: inf from about 1.8e19 on, and elements
 // below about 1e-23 count as 0.
-float ArrayNorm(absl::Span<const float> x, const KernelOptions& run);
+float ArrayNorm(absl::Span<const float> x, const KernelOptions& execution);
 
 }  // namespace softlookup::kernels
 

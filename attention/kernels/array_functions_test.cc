@@ -99,10 +99,10 @@ std::vector<float> Arguments(const Function& function, int64_t count) {
 }
 
 std::vector<float> Map(ArrayFunction function, const std::vector<float>& x,
-                       const kernels::KernelOptions& run) {
+                       const kernels::KernelOptions& execution) {
   std::vector<float> y(x.size());
   const absl::Status status =
-      kernels::MapArray(function, x, absl::MakeSpan(y), run);
+      kernels::MapArray(function, x, absl::MakeSpan(y), execution);
   EXPECT_TRUE(status.ok()) << status;
   return y;
 }
@@ -166,8 +166,8 @@ TEST(MapArray, SameBitsOnEveryRun) {
     for (const int64_t n : {0, 1, 7, 17, 65535, 65536, 131090}) {
       const std::vector<float> x = Arguments(function, n);
       const Tensor<float> first({n}, Map(function.function, x, {}));
-      for (const auto& [name, run] : kernels::EveryRun()) {
-        const Tensor<float> other({n}, Map(function.function, x, run));
+      for (const auto& [name, execution] : kernels::EveryRun()) {
+        const Tensor<float> other({n}, Map(function.function, x, execution));
         ASSERT_EQ(kernels::BitDifference(first, other), "")
             << function.name << ", n = " << n << ", " << name;
       }
@@ -243,10 +243,12 @@ TEST(Reductions, AreTheirDefinitionBitForBit) {
     const float norm = std::sqrt(Reduced(
         x, 0, [](float total, float v) { return std::fma(v, v, total); }, add,
         add));
-    for (const auto& [name, run] : kernels::EveryRun()) {
-      EXPECT_EQ(kernels::ArraySum(x, run), sum) << name << ", n = " << n;
-      EXPECT_EQ(kernels::ArrayMaximum(x, run), maximum) << name << ", " << n;
-      EXPECT_EQ(kernels::ArrayNorm(x, run), norm) << name << ", n = " << n;
+    for (const auto& [name, execution] : kernels::EveryRun()) {
+      EXPECT_EQ(kernels::ArraySum(x, execution), sum) << name << ", n = " << n;
+      EXPECT_EQ(kernels::ArrayMaximum(x, execution), maximum)
+          << name << ", " << n;
+      EXPECT_EQ(kernels::ArrayNorm(x, execution), norm)
+          << name << ", n = " << n;
     }
   }
 }
@@ -256,10 +258,10 @@ TEST(Reductions, NotANumber) {
     for (const int64_t at : {int64_t{0}, int64_t{5}, n - 1}) {
       std::vector<float> x(n, 1.0f);
       x[at] = std::nanf("");
-      for (const auto& [name, run] : kernels::EveryRun()) {
-        EXPECT_TRUE(std::isnan(kernels::ArrayMaximum(x, run))) << name;
-        EXPECT_TRUE(std::isnan(kernels::ArraySum(x, run))) << name;
-        EXPECT_TRUE(std::isnan(kernels::ArrayNorm(x, run))) << name;
+      for (const auto& [name, execution] : kernels::EveryRun()) {
+        EXPECT_TRUE(std::isnan(kernels::ArrayMaximum(x, execution))) << name;
+        EXPECT_TRUE(std::isnan(kernels::ArraySum(x, execution))) << name;
+        EXPECT_TRUE(std::isnan(kernels::ArrayNorm(x, execution))) << name;
       }
     }
   }

@@ -11,7 +11,6 @@
 
 #include "attention/kernels/always_inline.h"
 #include "attention/kernels/array_function.h"
-#include "attention/kernels/integers.h"
 
 namespace softlookup::kernels {
 

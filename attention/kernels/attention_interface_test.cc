@@ -65,12 +65,14 @@ struct Results {
   AttentionGradients<float> gradients;
 };
 
-Results Compute(const OneHead& head, const kernels::KernelOptions& run = {}) {
+Results Compute(const OneHead& head,
+                const kernels::KernelOptions& execution = {}) {
   Results results;
-  results.outputs = kernels::AttentionForward(head.inputs(), {}, run).value();
+  results.outputs =
+      kernels::AttentionForward(head.inputs(), {}, execution).value();
   results.gradients =
       kernels::AttentionBackward(head.inputs(), {}, results.outputs,
-                                 head.output_gradient.view(), run)
+                                 head.output_gradient.view(), execution)
           .value();
   return results;
 }
@@ -83,13 +85,15 @@ TEST(AttentionEdge, ANanIsANanWhateverItsPayload) {
        {0x7fc00000u, 0x7fc00001u, 0x7fc000ffu, 0x7fc00155u, 0x7fc001ffu,
         0xffffffffu, 0xffc00080u, 0x7f800001u}) {
     const float nan = std::bit_cast<float>(bits);
-    for (const auto& [name, run] : kernels::SomeRuns(0)) {
+    for (const auto& [name, execution] : kernels::SomeRuns(0)) {
       SCOPED_TRACE(absl::StrCat(name, ", ", absl::Hex(bits)));
-      const Results in_key = Compute(Scalars({1}, {nan, -0.25f}, {3, 5}), run);
+      const Results in_key =
+          Compute(Scalars({1}, {nan, -0.25f}, {3, 5}), execution);
       EXPECT_TRUE(std::isnan(in_key.outputs.output[0]));
       EXPECT_TRUE(std::isnan(in_key.outputs.log_sum_exp[0]));
       EXPECT_TRUE(std::isnan(in_key.gradients.value[1]));
-      const Results in_query = Compute(Scalars({nan}, {1, 2}, {3, 5}), run);
+      const Results in_query =
+          Compute(Scalars({nan}, {1, 2}, {3, 5}), execution);
       EXPECT_TRUE(std::isnan(in_query.outputs.output[0]));
       EXPECT_TRUE(std::isnan(in_query.gradients.value[0]));
       EXPECT_TRUE(std::isnan(in_query.gradients.key[0]));
@@ -161,7 +165,8 @@ TEST(AttentionLimitsTest, WidthsUpTo256) {
                   kernels::GaussianTensor(stream, shape),
                   kernels::GaussianTensor(stream, shape),
                   {}};
-  for (const auto& [name, run] : kernels::SomeRuns(1)) Compute(head, run);
+  for (const auto& [name, execution] : kernels::SomeRuns(1))
+    Compute(head, execution);
   for (const bool value_too : {false, true}) {
     const Shape wide = {1, 1, 3, 257};
     OneHead refused = head;
@@ -275,18 +280,19 @@ TEST(AttentionStrides, InterleavedTensors) {
   const StridedView<const float> gradient(&gradient_memory[0], sparse);
   const Tensor<float> dense_gradient = Copy(gradient);
 
-  for (const auto& [name, run] : kernels::EveryRun()) {
+  for (const auto& [name, execution] : kernels::EveryRun()) {
     SCOPED_TRACE(name);
-    const auto expected = kernels::AttentionForward(apart, {}, run).value();
+    const auto expected =
+        kernels::AttentionForward(apart, {}, execution).value();
     const auto expected_gradients =
         kernels::AttentionBackward(apart, {}, expected, dense_gradient.view(),
-                                   run)
+                                   execution)
             .value();
     // Output as [B, T, H, D].
     Tensor<float> output_memory({kBatch, kPositions, kHeads, kWidth});
     const StridedView<float> output = output_memory.view().Transpose(1, 2);
     Tensor<float> log_sum_exp({kBatch, kHeads, kPositions});
-    ASSERT_TRUE(kernels::AttentionForwardInto(joined, {}, run,
+    ASSERT_TRUE(kernels::AttentionForwardInto(joined, {}, execution,
                                               {output, log_sum_exp.view()})
                     .ok());
     EXPECT_EQ(BitDifference(Copy(output), expected.output), "");
@@ -297,7 +303,7 @@ TEST(AttentionStrides, InterleavedTensors) {
                                             part(d_joint.view(), 2),
                                             {}};
     const absl::Status status = kernels::AttentionBackwardInto(
-        joined, {}, output, log_sum_exp.view(), gradient, run, targets);
+        joined, {}, output, log_sum_exp.view(), gradient, execution, targets);
     ASSERT_TRUE(status.ok()) << status;
     EXPECT_EQ(BitDifference(Copy(targets.query), expected_gradients.query), "");
     EXPECT_EQ(BitDifference(Copy(targets.key), expected_gradients.key), "");

@@ -6,19 +6,20 @@
 // determinism.md.
 //
 //   ThreadPool pool(2);
-//   kernels::KernelOptions run = {.pool = &pool};
+//   kernels::KernelOptions execution = {.pool = &pool};
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(AttentionOutputs<float> out,
-//                               kernels::AttentionForward(inputs, {}, run));
+//                               kernels::AttentionForward(inputs, {},
+//                               execution));
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(
 //       AttentionGradients<float> gradients,
 //       kernels::AttentionBackward(inputs, {}, out, output_gradient.view(),
-//                                  run));
+//                                  execution));
 //
-// Widths D and Dv up to 256. The last stride of every tensor should be 1;
-// others are copied first. Memory beside inputs and outputs: a scratch of fixed
-// size per thread, O(Tq) per head in the backward pass, and, where few heads
-// must keep many threads busy, up to 7 copies of dQ. Threads keep their scratch
-// for the next call, of the rest 64 MiB at most.
+// Widths D and Dv up to MaxAttentionWidth(). The last stride of every tensor
+// should be 1; others are copied first. Memory beside inputs and outputs: a
+// scratch of fixed size per thread, O(Tq) per head in the backward pass, and,
+// where few heads must keep many threads busy, up to 7 copies of dQ. Threads
+// keep their scratch for the next call, of the rest 64 MiB at most.
 //
 // Accuracy, for finite inputs whose scores do not overflow: with e = 8 * 2^-24
 // (1 + S), S the largest sum of |q_k k_k scale| and |bias| of a pair and G the
@@ -44,13 +45,16 @@
 
 namespace softlookup::kernels {
 
+// The largest width of a head, D or Dv: 256.
+int64_t MaxAttentionWidth();
+
 // O = softmax(Q K^T scale + bias) V and the log-sum-exp of each row.
-// InvalidArgument as CheckAttention, for a width over 256, a scale near the
-// largest float, misaligned memory, options.weights (P is never formed), and a
-// fully masked row under FullyMasked::kError.
+// InvalidArgument as CheckAttention, for a width over the largest, a scale near
+// the largest float, misaligned memory, options.weights (P is never formed),
+// and a fully masked row under FullyMasked::kError.
 absl::StatusOr<AttentionOutputs<float>> AttentionForward(
     const AttentionInputs<float>& inputs, const AttentionOptions& options,
-    const KernelOptions& run);
+    const KernelOptions& execution);
 
 // The gradients from output_gradient = dL/dO and the forward's outputs.
 // InvalidArgument as AttentionForward and CheckAttentionBackward, and for
@@ -58,7 +62,8 @@ absl::StatusOr<AttentionOutputs<float>> AttentionForward(
 absl::StatusOr<AttentionGradients<float>> AttentionBackward(
     const AttentionInputs<float>& inputs, const AttentionOptions& options,
     const AttentionOutputs<float>& outputs,
-    const StridedView<const float>& output_gradient, const KernelOptions& run);
+    const StridedView<const float>& output_gradient,
+    const KernelOptions& execution);
 
 // Where the in-place forms write; the last stride must be 1. Targets may
 // interleave with each other, as parts of a [B, T, 3, H, D] tensor with equal
@@ -78,14 +83,14 @@ struct BackwardViews {
 // other shapes or strides, that overlap, or that are misaligned.
 absl::Status AttentionForwardInto(const AttentionInputs<float>& inputs,
                                   const AttentionOptions& options,
-                                  const KernelOptions& run,
+                                  const KernelOptions& execution,
                                   const ForwardViews& target);
 absl::Status AttentionBackwardInto(
     const AttentionInputs<float>& inputs, const AttentionOptions& options,
     const StridedView<const float>& output,
     const StridedView<const float>& log_sum_exp,
-    const StridedView<const float>& output_gradient, const KernelOptions& run,
-    const BackwardViews& target);
+    const StridedView<const float>& output_gradient,
+    const KernelOptions& execution, const BackwardViews& target);
 
 // The most bytes held beside inputs and outputs, for sizes that CheckAttention
 // gives and inputs whose last strides are 1. With `backward`, of a forward pass

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "attention/attention.h"
-#include "attention/kernels/instruction_set.h"
 #include "attention/kernels/kernel_options.h"
 #include "attention/kernels/kernel_run.h"
 #include "attention/kernels/kernel_test_util.h"
@@ -45,16 +44,16 @@ struct Everything {
 };
 
 Everything Compute(const AttentionCase<float>& problem,
-                   const kernels::KernelOptions& run) {
+                   const kernels::KernelOptions& execution) {
   Everything result;
   auto outputs =
-      kernels::AttentionForward(problem.inputs(), problem.options, run);
+      kernels::AttentionForward(problem.inputs(), problem.options, execution);
   EXPECT_TRUE(outputs.ok()) << outputs.status();
   if (!outputs.ok()) return result;
   result.outputs = *std::move(outputs);
   auto gradients = kernels::AttentionBackward(
       problem.inputs(), problem.options, result.outputs,
-      problem.output_gradient.view(), run);
+      problem.output_gradient.view(), execution);
   EXPECT_TRUE(gradients.ok()) << gradients.status();
   if (gradients.ok()) result.gradients = *std::move(gradients);
   return result;
@@ -161,9 +160,9 @@ TEST(AttentionKernelsTest, AgreesWithTheReferenceOnDrawnCases) {
     const Pair pair = Round(drawn);
     const Everything first = Compute(pair.narrow, {.pool = nullptr});
     ExpectAgrees(pair, first);
-    for (const auto& [name, run] : kernels::SomeRuns(n)) {
+    for (const auto& [name, execution] : kernels::SomeRuns(n)) {
       SCOPED_TRACE(name);
-      ExpectSameBits(first, Compute(pair.narrow, run));
+      ExpectSameBits(first, Compute(pair.narrow, execution));
     }
     if (HasFailure()) return;
   }
@@ -183,9 +182,9 @@ TEST(AttentionKernelsTest, AgreesOnSizesAroundTheTiles) {
     const Everything first =
         Compute(pair.narrow, {kernels::InstructionSet::kPortable, nullptr});
     ExpectAgrees(pair, first);
-    for (const auto& [name, run] : kernels::EveryRun()) {
+    for (const auto& [name, execution] : kernels::EveryRun()) {
       SCOPED_TRACE(name);
-      ExpectSameBits(first, Compute(pair.narrow, run));
+      ExpectSameBits(first, Compute(pair.narrow, execution));
     }
     if (HasFailure()) return;
   }
@@ -233,18 +232,18 @@ TEST(AttentionKernelsTest, AgreesOverRangesAndBlocksOfKeys) {
     with_blocks += heads >= 8 && drawn.sizes.keys > 256;
     SCOPED_TRACE(absl::StrCat("case ", n, ": ", Describe(drawn)));
     const Pair pair = Round(drawn);
-    const auto compute = [&pair](const kernels::KernelOptions& run) {
+    const auto compute = [&pair](const kernels::KernelOptions& execution) {
       constexpr int64_t kLeftOver = 1 << 20;
       std::fill_n(kernels::ThreadFloats(kLeftOver), kLeftOver,
                   std::numeric_limits<float>::quiet_NaN());
-      return Compute(pair.narrow, run);
+      return Compute(pair.narrow, execution);
     };
     const Everything first = compute({.pool = nullptr});
     ExpectAgrees(pair, first);
     ExpectGradientsNear(pair, first);
-    for (const auto& [name, run] : kernels::SomeRuns(n)) {
+    for (const auto& [name, execution] : kernels::SomeRuns(n)) {
       SCOPED_TRACE(name);
-      ExpectSameBits(first, compute(run));
+      ExpectSameBits(first, compute(execution));
     }
     if (HasFailure()) return;
   }
@@ -285,9 +284,9 @@ TEST(AttentionKernelsTest, SpecialValuesGoWhereTheReferenceSendsThem) {
     ExpectSameFinite("query", ours.gradients.query, gradients.query);
     ExpectSameFinite("key", ours.gradients.key, gradients.key);
     ExpectSameFinite("value", ours.gradients.value, gradients.value);
-    for (const auto& [name, run] : kernels::SomeRuns(n)) {
+    for (const auto& [name, execution] : kernels::SomeRuns(n)) {
       SCOPED_TRACE(name);
-      ExpectSameBits(ours, Compute(pair.narrow, run));
+      ExpectSameBits(ours, Compute(pair.narrow, execution));
     }
     if (HasFailure()) return;
   }
@@ -347,7 +346,7 @@ TEST(AttentionKernelsTest, NothingLeaksFromMaskedPositions) {
 // order of operations, take over what the failure prints.
 TEST(AttentionKernelsTest, GoldenBits) {
   RandomStream stream(3, "attention_kernels_test golden");
-  for (const auto& [name, run] : kernels::EveryRun()) {
+  for (const auto& [name, execution] : kernels::EveryRun()) {
     stream.Seek(0);
     BitHash hash;
     for (int n = 0; n < 60; ++n) {
@@ -359,7 +358,7 @@ TEST(AttentionKernelsTest, GoldenBits) {
                                                 .positions = 1500,
                                                 .width = 8}
                               : AttentionLimits{.positions = 200, .width = 64});
-      const Everything result = Compute(Round(drawn).narrow, run);
+      const Everything result = Compute(Round(drawn).narrow, execution);
       hash.Add<float>(result.outputs.output.elements());
       hash.Add<float>(result.outputs.log_sum_exp.elements());
       hash.Add<float>(result.gradients.query.elements());

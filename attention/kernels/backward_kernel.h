@@ -22,16 +22,12 @@
 
 #include <cstdint>
 
-#include "attention/kernels/all_finite.h"
 #include "attention/kernels/always_inline.h"
 #include "attention/kernels/exp2.h"
 #include "attention/kernels/forward_kernel.h"
-#include "attention/kernels/head_mask.h"
-#include "attention/kernels/head_problem.h"
-#include "attention/kernels/load_block.h"
-#include "attention/kernels/prefetch_rows.h"
+#include "attention/kernels/masked_head.h"
+#include "attention/kernels/tile_memory.h"
 #include "attention/kernels/tile_product.h"
-#include "attention/kernels/transpose.h"
 
 namespace softlookup::kernels {
 
@@ -60,7 +56,8 @@ struct BackwardTarget {
   int64_t output_gradient_stride;
   const float* output;  // [Tq, Dv]
   int64_t output_stride;
-  const float* maximum;  // [Tq], with log_sum: see row_offsets.h
+  const float*
+      maximum;  // [Tq], with log_sum: see RowOffsets in attention_backward.cc
   const float* log_sum;  // [Tq]
   // [Tq, D], written: what the keys of the range add to dQ, times
   // d_query_scale.
@@ -175,7 +172,7 @@ class BackwardKernel {
   }
 
   // rows[lane][k] = source[lane][k], columns up to PaddedWidth zero. Returns
-  // whether all are finite (see all_finite.h).
+  // whether all are finite (see AllFinite).
   bool LoadRows(const float* source, int64_t stride, int64_t width,
                 float* rows) const {
     const int64_t padded = PaddedWidth(width);

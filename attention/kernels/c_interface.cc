@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "attention/attention.h"
 #include "attention/kernels/attention_kernels.h"
-#include "attention/kernels/instruction_set.h"
 #include "attention/kernels/kernel_options.h"
 #include "attention/mask.h"
 #include "base/status.h"
@@ -35,12 +34,12 @@ absl::StatusOr<KernelOptions> RunOf(const SoftlookupProblem& problem) {
   if (pool == nullptr || pool->threads() != problem.threads) {
     pool = std::make_unique<ThreadPool>(problem.threads);
   }
-  KernelOptions run;
+  KernelOptions execution;
   SOFTLOOKUP_ASSIGN_OR_RETURN(
-      run.instruction_set,
+      execution.instruction_set,
       ParseInstructionSet(problem.isa == nullptr ? "" : problem.isa));
-  run.pool = pool.get();
-  return run;
+  execution.pool = pool.get();
+  return execution;
 }
 
 struct Shapes {
@@ -79,12 +78,13 @@ absl::StatusOr<AttentionInputs<float>> InputsOf(
 absl::Status Forward(const SoftlookupProblem& problem, const float* query,
                      const float* key, const float* value, float* output,
                      float* log_sum_exp) {
-  SOFTLOOKUP_ASSIGN_OR_RETURN(const KernelOptions run, RunOf(problem));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const KernelOptions execution, RunOf(problem));
   SOFTLOOKUP_ASSIGN_OR_RETURN(const AttentionInputs<float> inputs,
                               InputsOf(problem, query, key, value));
   const Shapes shapes(problem);
   return AttentionForwardInto(
-      inputs, {}, run, {{output, shapes.output}, {log_sum_exp, shapes.row}});
+      inputs, {}, execution,
+      {{output, shapes.output}, {log_sum_exp, shapes.row}});
 }
 
 }  // namespace
@@ -104,13 +104,13 @@ int32_t SoftlookupBackward(const SoftlookupProblem* problem, const float* query,
                            float* key_gradient, float* value_gradient) {
   using namespace softlookup::kernels;  // NOLINT: the file's own
   return Report([&]() -> absl::Status {
-    SOFTLOOKUP_ASSIGN_OR_RETURN(const KernelOptions run, RunOf(*problem));
+    SOFTLOOKUP_ASSIGN_OR_RETURN(const KernelOptions execution, RunOf(*problem));
     SOFTLOOKUP_ASSIGN_OR_RETURN(const softlookup::AttentionInputs<float> inputs,
                                 InputsOf(*problem, query, key, value));
     const Shapes shapes(*problem);
     return AttentionBackwardInto(inputs, {}, {output, shapes.output},
                                  {log_sum_exp, shapes.row},
-                                 {output_gradient, shapes.output}, run,
+                                 {output_gradient, shapes.output}, execution,
                                  {{query_gradient, shapes.query},
                                   {key_gradient, shapes.key},
                                   {value_gradient, shapes.value},

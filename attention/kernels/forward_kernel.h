@@ -18,14 +18,11 @@
 
 #include <cstdint>
 
-#include "attention/kernels/all_finite.h"
 #include "attention/kernels/always_inline.h"
 #include "attention/kernels/exp2.h"
-#include "attention/kernels/head_mask.h"
-#include "attention/kernels/head_problem.h"
-#include "attention/kernels/prefetch_rows.h"
+#include "attention/kernels/masked_head.h"
+#include "attention/kernels/tile_memory.h"
 #include "attention/kernels/tile_product.h"
-#include "attention/kernels/transpose.h"
 
 namespace softlookup::kernels {
 

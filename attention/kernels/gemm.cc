@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "attention/kernels/gemm_kernel.h"
-#include "attention/kernels/integers.h"
 #include "attention/kernels/kernel_run.h"
 #include "attention/kernels/view_checks.h"
 #include "base/status.h"
@@ -116,18 +115,19 @@ constexpr int64_t kWorthThreads = 1 << 18;
 }  // namespace
 
 absl::Status Gemm(const View& a, const View& b, const StridedView<float>& c,
-                  const GemmOptions& options, const KernelOptions& run) {
+                  const GemmOptions& options, const KernelOptions& execution) {
   SOFTLOOKUP_RETURN_IF_ERROR(Check(a, b, c, options));
   const int64_t m = a.dim(0);
   const int64_t n = b.dim(1);
   const int64_t k = a.dim(1);
   if (m == 0 || n == 0) return absl::OkStatus();
-  const KernelTable& kernels = KernelsFor(run.instruction_set);
+  const KernelTable& kernels = KernelsFor(execution.instruction_set);
   // In doubles, which do not overflow.
   const double work =
       static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  const KernelOptions threads = {run.instruction_set,
-                                 work < kWorthThreads ? nullptr : run.pool};
+  const KernelOptions threads = {
+      execution.instruction_set,
+      work < kWorthThreads ? nullptr : execution.pool};
   const Blocks blocks = ChooseBlocks(m, n, threads.threads());
   const int64_t row_blocks = CeilDivide(m, blocks.rows);
   const int64_t column_blocks = CeilDivide(n, blocks.columns);

@@ -5,11 +5,11 @@
 //   SOFTLOOKUP_RETURN_IF_ERROR(kernels::Gemm(
 //       x.view(), w.view(), y.view(),
 //       {.bias = absl::MakeConstSpan(b), .activation = ArrayFunction::kGelu},
-//       run));
+//       execution));
 //   // dW += x^T dy: transposes are strides
 //   SOFTLOOKUP_RETURN_IF_ERROR(
 //       kernels::Gemm(x.view().Transpose(0, 1), dy.view(), dw.view(),
-//                     {.accumulate = true}, run));
+//                     {.accumulate = true}, execution));
 //
 // Element (i, j) is a sum of chains of fused multiply-adds, each over 128 inner
 // indices in ascending order, so a row of a product has the bits that a product
@@ -43,7 +43,7 @@ struct GemmOptions {
 absl::Status Gemm(const StridedView<const float>& a,
                   const StridedView<const float>& b,
                   const StridedView<float>& c, const GemmOptions& options,
-                  const KernelOptions& run);
+                  const KernelOptions& execution);
 
 }  // namespace softlookup::kernels
 

@@ -14,8 +14,7 @@
 #include <cstdint>
 
 #include "attention/kernels/always_inline.h"
-#include "attention/kernels/integers.h"
-#include "attention/kernels/load_block.h"
+#include "attention/kernels/tile_memory.h"
 #include "attention/kernels/tile_product.h"
 
 namespace softlookup::kernels {

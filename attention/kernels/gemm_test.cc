@@ -115,13 +115,13 @@ Tensor<float> Expected(const Problem& problem) {
 }
 
 Tensor<float> Compute(const Problem& problem,
-                      const kernels::KernelOptions& run) {
+                      const kernels::KernelOptions& execution) {
   Tensor<float> memory = problem.c.memory;
   GemmOptions options = problem.options;
   if (!problem.bias.empty()) options.bias = problem.bias;
   const absl::Status status =
       Gemm(problem.a.view, problem.b.view,
-           {&memory[0], problem.c.view.layout()}, options, run);
+           {&memory[0], problem.c.view.layout()}, options, execution);
   EXPECT_TRUE(status.ok()) << status;
   return memory;
 }
@@ -136,8 +136,9 @@ TEST(Gemm, IsTheDefinitionBitForBitOnSmallShapes) {
     const Problem problem = Draw(stream, rows, columns, k);
     SCOPED_TRACE(absl::StrCat("case ", n, ": ", problem.name));
     const Tensor<float> expected = Expected(problem);
-    for (const auto& [name, run] : kernels::SomeRuns(n)) {
-      ASSERT_EQ(kernels::BitDifference(Compute(problem, run), expected), "")
+    for (const auto& [name, execution] : kernels::SomeRuns(n)) {
+      ASSERT_EQ(kernels::BitDifference(Compute(problem, execution), expected),
+                "")
           << name;
     }
   }
@@ -158,8 +159,9 @@ TEST(Gemm, IsTheDefinitionBitForBitAroundTheBlocks) {
     const Problem problem = Draw(stream, rows, columns, k);
     SCOPED_TRACE(absl::StrCat("case ", n, ": ", problem.name));
     const Tensor<float> expected = Expected(problem);
-    for (const auto& [name, run] : kernels::EveryRun()) {
-      ASSERT_EQ(kernels::BitDifference(Compute(problem, run), expected), "")
+    for (const auto& [name, execution] : kernels::EveryRun()) {
+      ASSERT_EQ(kernels::BitDifference(Compute(problem, execution), expected),
+                "")
           << name;
     }
   }
@@ -250,7 +252,7 @@ TEST_F(GemmErrorTest, MisalignedMemory) {
 // are right; this one that they are ours.
 TEST(Gemm, GoldenBits) {
   RandomStream stream(2, "gemm_test golden");
-  for (const auto& [name, run] : kernels::EveryRun()) {
+  for (const auto& [name, execution] : kernels::EveryRun()) {
     stream.Seek(0);
     BitHash hash;
     for (int n = 0; n < 20; ++n) {
@@ -259,7 +261,7 @@ TEST(Gemm, GoldenBits) {
       const int64_t columns = 1 + stream.UniformInt(150);
       const int64_t rows = 1 + stream.UniformInt(150);
       const Problem problem = Draw(stream, rows, columns, k);
-      hash.Add<float>(Compute(problem, run).elements());
+      hash.Add<float>(Compute(problem, execution).elements());
     }
     EXPECT_EQ(hash.value(), 5186890892616390632u) << name;
   }

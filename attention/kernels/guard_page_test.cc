@@ -14,7 +14,6 @@
 #include "attention/kernels/attention_kernels.h"
 #include "attention/kernels/gemm.h"
 #include "attention/kernels/guarded_array.h"
-#include "attention/kernels/instruction_set.h"
 #include "attention/kernels/kernel_options.h"
 #include "attention/mask.h"
 #include "base/random/random.h"
@@ -83,9 +82,9 @@ TEST_P(GuardPageTest, Attention) {
       if (bias) inputs.bias = tensors.New(bias_shape);
       const StridedView<float> output = tensors.New(output_shape);
       const StridedView<float> sums = tensors.New({batch, heads, queries});
-      const KernelOptions run = {set, nullptr};
+      const KernelOptions execution = {set, nullptr};
       absl::Status status =
-          kernels::AttentionForwardInto(inputs, {}, run, {output, sums});
+          kernels::AttentionForwardInto(inputs, {}, execution, {output, sums});
       ASSERT_TRUE(status.ok()) << status;
       kernels::BackwardViews gradients = {tensors.New(query_shape),
                                           tensors.New(key_shape),
@@ -93,8 +92,8 @@ TEST_P(GuardPageTest, Attention) {
                                           {}};
       if (bias) gradients.bias = tensors.New(bias_shape);
       const StridedView<float> output_gradient = tensors.New(output_shape);
-      status = kernels::AttentionBackwardInto(inputs, {}, output, sums,
-                                              output_gradient, run, gradients);
+      status = kernels::AttentionBackwardInto(
+          inputs, {}, output, sums, output_gradient, execution, gradients);
       ASSERT_TRUE(status.ok()) << status;
     }
   }
@@ -134,15 +133,16 @@ TEST_P(GuardPageTest, ArrayFunctions) {
   for (int64_t n = 0; n < 70; ++n) {
     for (const auto set : kernels::SupportedInstructionSets()) {
       SCOPED_TRACE(absl::StrCat(kernels::InstructionSetName(set), ", ", n));
-      const KernelOptions run = {set, nullptr};
+      const KernelOptions execution = {set, nullptr};
       Tensors tensors(stream_, GetParam());
       const auto x = absl::MakeConstSpan(tensors.New({n}).data(), n);
       const auto y = absl::MakeSpan(tensors.New({n}).data(), n);
       ASSERT_TRUE(
-          kernels::MapArray(kernels::ArrayFunction::kExp, x, y, run).ok());
-      kernels::ArraySum(x, run);
-      kernels::ArrayMaximum(x, run);
-      kernels::ArrayNorm(x, run);
+          kernels::MapArray(kernels::ArrayFunction::kExp, x, y, execution)
+              .ok());
+      kernels::ArraySum(x, execution);
+      kernels::ArrayMaximum(x, execution);
+      kernels::ArrayNorm(x, execution);
     }
   }
 }

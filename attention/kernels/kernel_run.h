@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "attention/kernels/instruction_set.h"
+#include "attention/kernels/kernel_options.h"
 #include "attention/kernels/kernel_table.h"
 
 namespace softlookup::kernels {

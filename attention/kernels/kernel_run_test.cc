@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <thread>
 
-#include "attention/kernels/instruction_set.h"
+#include "attention/kernels/kernel_options.h"
 #include "attention/kernels/kernel_table.h"
 #include "gtest/gtest.h"
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "attention/kernels/instruction_set.h"
+#include "attention/kernels/kernel_options.h"
 #include "base/tensor/shape.h"
 #include "base/thread_pool.h"
 

@@ -16,7 +16,7 @@ namespace softlookup::kernels {
 
 struct NamedRun {
   std::string name;  // "avx2, 3 threads"
-  KernelOptions run;
+  KernelOptions execution;
 };
 
 // Every instruction set that this processor has, each on 1, 2, 3, 8 and 16

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "base/status.h"
 
 namespace softlookup::kernels {
 namespace {
@@ -155,6 +156,22 @@ absl::Status CheckTargetsApart(absl::string_view name_a, const View& a,
   return absl::InvalidArgumentError(absl::StrCat(
       name_a, " and ", name_b,
       " overlap in memory; allowed: targets that share no element"));
+}
+
+absl::Status CheckPlaces(const std::vector<NamedView>& writes,
+                         const std::vector<NamedView>& reads) {
+  for (size_t i = 0; i < writes.size(); ++i) {
+    for (size_t other = 0; other < i; ++other) {
+      SOFTLOOKUP_RETURN_IF_ERROR(
+          CheckTargetsApart(writes[other].name, writes[other].view,
+                            writes[i].name, writes[i].view));
+    }
+    for (const NamedView& read : reads) {
+      SOFTLOOKUP_RETURN_IF_ERROR(
+          CheckApart(writes[i].name, writes[i].view, read.name, read.view));
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace softlookup::kernels

@@ -3,6 +3,8 @@
 #ifndef SOFTLOOKUP_ATTENTION_KERNELS_VIEW_CHECKS_H_
 #define SOFTLOOKUP_ATTENTION_KERNELS_VIEW_CHECKS_H_
 
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "base/tensor/shape.h"
@@ -32,6 +34,16 @@ absl::Status CheckTargetsApart(absl::string_view name_a,
                                const StridedView<const float>& a,
                                absl::string_view name_b,
                                const StridedView<const float>& b);
+
+struct NamedView {
+  absl::string_view name;
+  StridedView<const float> view;
+};
+
+// InvalidArgument unless every place that is written lies apart from every
+// other, as CheckTargetsApart, and from all that is read, as CheckApart.
+absl::Status CheckPlaces(const std::vector<NamedView>& writes,
+                         const std::vector<NamedView>& reads);
 
 }  // namespace softlookup::kernels
 

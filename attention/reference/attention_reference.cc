@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "attention/softmax.h"
 #include "base/elementary.h"
+#include "base/saturating.h"
 #include "base/status.h"
 
 // Eigen holds the matrices, but its `*` for two matrices is not used: that
@@ -62,27 +63,12 @@ Matrix<typename A::Scalar> RowProducts(const A& a, const B& b) {
 using VisibleKeys = std::vector<std::vector<int64_t>>;
 
 template <typename T>
-T BiasAt(const StridedView<const T>& bias, int64_t b, int64_t h, int64_t i,
-         int64_t j) {
-  const auto index = [&bias](int axis, int64_t position) {
-    return bias.dim(axis) == 1 ? 0 : position;
-  };
-  return bias(index(0, b), index(1, h), index(2, i), index(3, j));
-}
-
-template <typename T>
 VisibleKeys FindVisibleKeys(const AttentionInputs<T>& inputs,
                             const AttentionSizes& sizes, int64_t b, int64_t h) {
-  const auto minus_infinity =
-      -std::numeric_limits<decltype(RealPart(T()))>::infinity();
   VisibleKeys visible(sizes.queries);
   for (int64_t i = 0; i < sizes.queries; ++i) {
     for (int64_t j = 0; j < sizes.keys; ++j) {
-      if (inputs.mask.Allows(b, h, i, j, sizes) &&
-          !(inputs.bias.has_value() &&
-            RealPart(BiasAt(*inputs.bias, b, h, i, j)) == minus_infinity)) {
-        visible[i].push_back(j);
-      }
+      if (SeesKey(inputs, sizes, b, h, i, j)) visible[i].push_back(j);
     }
   }
   return visible;
@@ -128,7 +114,7 @@ absl::StatusOr<Pattern<T>> HeadPattern(const AttentionInputs<T>& inputs,
   if (inputs.bias.has_value()) {
     for (int64_t i = 0; i < sizes.queries; ++i) {
       for (int64_t j = 0; j < sizes.keys; ++j) {
-        scores(i, j) += BiasAt(*inputs.bias, b, h, i, j);
+        scores(i, j) += BroadcastElement(*inputs.bias, b, h, i, j);
       }
     }
   }
@@ -249,6 +235,13 @@ absl::StatusOr<AttentionGradients<T>> AttentionBackward(
     }
   }
   return gradients;
+}
+
+int64_t AttentionScratchBytes(const AttentionSizes& sizes,
+                              int64_t element_bytes) {
+  constexpr int64_t kKeyBytes = 2 * sizeof(int64_t);
+  return SaturatingProduct(
+      {sizes.queries, sizes.keys, 3 * element_bytes + kKeyBytes});
 }
 
 #define SOFTLOOKUP_INSTANTIATE(T)                                         \

@@ -13,8 +13,11 @@
 #ifndef SOFTLOOKUP_ATTENTION_REFERENCE_ATTENTION_REFERENCE_H_
 #define SOFTLOOKUP_ATTENTION_REFERENCE_ATTENTION_REFERENCE_H_
 
+#include <cstdint>
+
 #include "absl/status/statusor.h"
 #include "attention/attention.h"
+#include "attention/mask.h"
 #include "base/tensor/strided_view.h"
 
 namespace softlookup::reference {
@@ -31,6 +34,12 @@ template <typename T>
 absl::StatusOr<AttentionGradients<T>> AttentionBackward(
     const AttentionInputs<T>& inputs, const AttentionOptions& options,
     const ConstView<T>& output_gradient);
+
+// The most bytes held beside inputs and outputs, INT64_MAX for all that is
+// more: of one head, the weights, two more matrices of their kind, and the list
+// of visible keys, which may have twice the room that it needs.
+int64_t AttentionScratchBytes(const AttentionSizes& sizes,
+                              int64_t element_bytes);
 
 }  // namespace softlookup::reference
 

@@ -237,5 +237,17 @@ TEST(Options, BadInputIsAStatus) {
             "[B, H, Tq, Dv] = [1, 1, 3, 2]");
 }
 
+// Weights and two matrices of a head's scores, and 16 bytes for a visible key.
+TEST(AttentionScratchBytes, OfOneHead) {
+  AttentionSizes sizes;
+  sizes.queries = 5;
+  sizes.keys = 7;
+  EXPECT_EQ(reference::AttentionScratchBytes(sizes, 8), 40 * 5 * 7);
+  EXPECT_EQ(reference::AttentionScratchBytes(sizes, 4), 28 * 5 * 7);
+  sizes.queries = sizes.keys = int64_t{1} << 40;
+  EXPECT_EQ(reference::AttentionScratchBytes(sizes, 8),
+            std::numeric_limits<int64_t>::max());
+}
+
 }  // namespace
 }  // namespace softlookup::reference

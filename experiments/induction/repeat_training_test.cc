@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "attention/kernels/instruction_set.h"
+#include "attention/kernels/kernel_options.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/thread_pool.h"

@@ -10,7 +10,7 @@
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "attention/kernels/instruction_set.h"
+#include "attention/kernels/kernel_options.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "experiments/frame/experiment.h"

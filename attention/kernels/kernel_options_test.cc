@@ -1,4 +1,4 @@
-#include "attention/kernels/instruction_set.h"
+#include "attention/kernels/kernel_options.h"
 
 #include <string>
 #include <vector>
