@@ -195,5 +195,31 @@ TEST(AttentionScale, DefaultsToTheInverseRootOfTheWidth) {
   EXPECT_EQ(AttentionScale(options, 64), 3.0);
 }
 
+// Two batch entries of two queries and three keys: padding hides all keys of
+// the second entry, the mask those of the first entry's query 1 but for key 2,
+// and the bias hides that one.
+TEST(SeesKeyTest, MaskPaddingAndBiasMustAllAllow) {
+  AttentionSizes sizes;
+  sizes.batch = 2;
+  sizes.query_heads = sizes.key_heads = 1;
+  sizes.queries = 2;
+  sizes.keys = 3;
+  const std::vector<uint8_t> allowed = {1, 1, 1, 0, 0, 1};
+  const std::vector<int64_t> lengths = {3, 0};
+  AttentionInputs<double> inputs;
+  inputs.mask.allowed =
+      StridedView<const uint8_t>(allowed.data(), Shape{1, 1, 2, 3});
+  inputs.mask.key_lengths = lengths;
+  EXPECT_EQ(CountFullyMaskedRows(inputs, sizes), 2);
+  EXPECT_TRUE(SeesKey(inputs, sizes, 0, 0, 1, 2));
+  EXPECT_FALSE(SeesKey(inputs, sizes, 0, 0, 1, 1));
+  const std::vector<double> bias = {0, 0,
+                                    -std::numeric_limits<double>::infinity()};
+  inputs.bias = StridedView<const double>(bias.data(), Shape{1, 1, 1, 3});
+  EXPECT_FALSE(SeesKey(inputs, sizes, 0, 0, 1, 2));
+  EXPECT_TRUE(SeesKey(inputs, sizes, 0, 0, 0, 1));
+  EXPECT_EQ(CountFullyMaskedRows(inputs, sizes), 3);
+}
+
 }  // namespace
 }  // namespace softlookup

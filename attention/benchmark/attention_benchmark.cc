@@ -6,7 +6,7 @@
 //       --isa=avx2 --json=/tmp/speed.json
 //
 // The peak is measured before every case, on the same instruction set and
-// threads (kernels/peak.h). Operations are the useful ones: under a causal
+// threads (peak.h). Operations are the useful ones: under a causal
 // mask those of visible pairs.
 #include <cstdint>
 #include <cstdio>

@@ -7,8 +7,10 @@
 //   heads.Transpose(1, 2).MergeAxes(2, 2).ok();      // true: still one run
 //   heads.MergeAxes(1, 2).ok();                      // false: needs a copy
 //
-// A view does not own its elements and is cheap to copy. Strides are in
-// elements; a dimension of size 1 that is broadcast has stride 0.
+// A view does not own its elements. A copy of it allocates two short vectors,
+// its shape and strides: pass views by reference where a function runs often.
+// Strides are in elements; a dimension of size 1 that is broadcast has stride
+// 0.
 #ifndef SOFTLOOKUP_BASE_TENSOR_STRIDED_VIEW_H_
 #define SOFTLOOKUP_BASE_TENSOR_STRIDED_VIEW_H_
 
