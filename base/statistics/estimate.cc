@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/elementary.h"
 #include "base/statistics/quantile.h"
+#include "base/tensor/deviation.h"
 
 namespace softlookup {
 namespace {
@@ -41,6 +42,22 @@ double Mean(absl::Span<const double> draws) {
   double sum = 0;
   for (const double draw : draws) sum += draw;
   return sum / static_cast<double>(draws.size());
+}
+
+MeanAndRange MeanAndRangeOf(absl::Span<const double> draws) {
+  SOFTLOOKUP_CHECK(!draws.empty(), "one draw for a mean");
+  Largest largest = Largest::OfAny();
+  Largest negated_smallest = Largest::OfAny();
+  for (const double draw : draws) {
+    largest.See(draw);
+    negated_smallest.See(-draw);
+  }
+  // 0 - x, for a zero without a sign.
+  return {Mean(draws), 0 - negated_smallest.value(), largest.value()};
+}
+
+Json MeanAndRangeJson(const MeanAndRange& effect) {
+  return {{"mean", effect.mean}, {"range", {effect.smallest, effect.largest}}};
 }
 
 Json EstimateJson(const Estimate& estimate, double truth) {

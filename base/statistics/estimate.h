@@ -35,6 +35,19 @@ Json EstimateJson(const Estimate& estimate, double truth);
 // The mean of n >= 1 draws.
 double Mean(absl::Span<const double> draws);
 
+// What an effect is over the draws, in its own unit.
+struct MeanAndRange {
+  double mean = 0;
+  double smallest = 0;
+  double largest = 0;
+};
+
+// Of n >= 1 draws; NaN in all three when there is a NaN among them.
+MeanAndRange MeanAndRangeOf(absl::Span<const double> draws);
+
+// {"mean", "range": [smallest, largest]}.
+Json MeanAndRangeJson(const MeanAndRange& effect);
+
 // The mean of n >= 2 independent draws; its error is the sample's standard
 // deviation over sqrt(n).
 Estimate MeanEstimate(absl::Span<const double> draws);
