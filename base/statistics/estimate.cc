@@ -44,22 +44,6 @@ double Mean(absl::Span<const double> draws) {
   return sum / static_cast<double>(draws.size());
 }
 
-MeanAndRange MeanAndRangeOf(absl::Span<const double> draws) {
-  SOFTLOOKUP_CHECK(!draws.empty(), "one draw for a mean");
-  Largest largest = Largest::OfAny();
-  Largest negated_smallest = Largest::OfAny();
-  for (const double draw : draws) {
-    largest.See(draw);
-    negated_smallest.See(-draw);
-  }
-  // 0 - x, for a zero without a sign.
-  return {Mean(draws), 0 - negated_smallest.value(), largest.value()};
-}
-
-Json MeanAndRangeJson(const MeanAndRange& effect) {
-  return {{"mean", effect.mean}, {"range", {effect.smallest, effect.largest}}};
-}
-
 Json EstimateJson(const Estimate& estimate, double truth) {
   Json json = EstimateJson(estimate);
   json["errors_off"] =
@@ -73,6 +57,21 @@ Estimate MeanEstimate(absl::Span<const double> draws) {
   const double mean = Mean(draws);
   const double variance = MomentsAbout(mean, draws).second * n / (n - 1);
   return {mean, std::sqrt(variance / n)};
+}
+
+MeanAndRange MeanAndRangeOf(absl::Span<const double> draws) {
+  SOFTLOOKUP_CHECK(!draws.empty(), "one draw for a mean");
+  Largest largest = Largest::OfAny();
+  Smallest smallest;
+  for (const double draw : draws) {
+    largest.See(draw);
+    smallest.See(draw);
+  }
+  return {Mean(draws), smallest.value(), largest.value()};
+}
+
+Json ToJson(const MeanAndRange& effect) {
+  return {{"mean", effect.mean}, {"range", {effect.smallest, effect.largest}}};
 }
 
 Estimate VarianceEstimate(absl::Span<const double> draws) {

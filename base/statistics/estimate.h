@@ -45,8 +45,17 @@ struct MeanAndRange {
 // Of n >= 1 draws; NaN in all three when there is a NaN among them.
 MeanAndRange MeanAndRangeOf(absl::Span<const double> draws);
 
+// Of one member of every draw's struct.
+template <typename Draw>
+MeanAndRange MeanAndRangeOf(const std::vector<Draw>& draws,
+                            double Draw::*member) {
+  std::vector<double> values;
+  for (const Draw& draw : draws) values.push_back(draw.*member);
+  return MeanAndRangeOf(values);
+}
+
 // {"mean", "range": [smallest, largest]}.
-Json MeanAndRangeJson(const MeanAndRange& effect);
+Json ToJson(const MeanAndRange& effect);
 
 // The mean of n >= 2 independent draws; its error is the sample's standard
 // deviation over sqrt(n).

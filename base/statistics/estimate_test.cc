@@ -27,10 +27,22 @@ TEST(Estimate, MeanAndRangeByHand) {
   EXPECT_DOUBLE_EQ(eight.mean, 5);
   EXPECT_EQ(eight.smallest, 2.0);
   EXPECT_EQ(eight.largest, 9.0);
-  EXPECT_EQ(MeanAndRangeJson(MeanAndRangeOf({-2.0, -1.0, -6.0})).dump(),
+  EXPECT_EQ(ToJson(MeanAndRangeOf({-2.0, -1.0, -6.0})).dump(),
             "{\"mean\":-3.0,\"range\":[-6.0,-1.0]}");
-  EXPECT_EQ(MeanAndRangeJson(MeanAndRangeOf({0.0, 0.0})).dump(),
+  EXPECT_EQ(ToJson(MeanAndRangeOf({0.0, 0.0})).dump(),
             "{\"mean\":0.0,\"range\":[0.0,0.0]}");
+}
+
+TEST(Estimate, MeanAndRangeOfAMember) {
+  struct Draw {
+    double one;
+    double other;
+  };
+  const std::vector<Draw> draws = {{1, 10}, {3, 40}};
+  const MeanAndRange other = MeanAndRangeOf(draws, &Draw::other);
+  EXPECT_EQ(other.mean, 25.0);
+  EXPECT_EQ(other.smallest, 10.0);
+  EXPECT_EQ(other.largest, 40.0);
 }
 
 TEST(Estimate, NoNaNGetsLostInARange) {

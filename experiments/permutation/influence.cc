@@ -104,11 +104,7 @@ absl::StatusOr<InfluenceResults> MeasureInfluence(const PermutationDraws& draws,
                                 InfluenceOf(DrawInfluence(stream, length)));
   }
   const auto over_draws = [&influences](double Influence<double>::*effect) {
-    std::vector<double> effects;
-    for (const Influence<double>& one : influences) {
-      effects.push_back(one.*effect);
-    }
-    return MeanAndRangeOf(effects);
+    return MeanAndRangeOf(influences, effect);
   };
   using One = Influence<double>;
   return InfluenceResults{

@@ -31,16 +31,15 @@ double SetDistance(const Tensor<double>& a, const Tensor<double>& b) {
   Largest farthest;
   for (const auto& [from, to] : {std::pair(&a, &b), std::pair(&b, &a)}) {
     for (int64_t i = 0; i < from->dim(0); ++i) {
-      // The smallest distance is the largest of the negative ones.
-      Largest nearness = Largest::OfAny();
+      Smallest nearest;
       for (int64_t j = 0; j < to->dim(0); ++j) {
         Largest distance;
         for (int64_t c = 0; c < from->dim(1); ++c) {
           distance.See(std::abs((*from)(i, c) - (*to)(j, c)));
         }
-        nearness.See(-distance.value());
+        nearest.See(distance.value());
       }
-      farthest.See(-nearness.value());
+      farthest.See(nearest.value());
     }
   }
   return farthest.value();

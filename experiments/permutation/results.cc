@@ -28,10 +28,9 @@ Json ToJson(const SentencesResults& sentences) {
     json[NameOf(v)] = {
         {"outputs_of_first", NestedLists(found.outputs_of_first)},
         {"outputs_of_second", NestedLists(found.outputs_of_second)},
-        {"own_output_difference",
-         MeanAndRangeJson(found.own_output_difference)},
-        {"weight_difference", MeanAndRangeJson(found.weight_difference)},
-        {"set_distance", MeanAndRangeJson(found.set_distance)}};
+        {"own_output_difference", ToJson(found.own_output_difference)},
+        {"weight_difference", ToJson(found.weight_difference)},
+        {"set_distance", ToJson(found.set_distance)}};
   }
   return json;
 }
@@ -41,24 +40,23 @@ Json ToJson(const AllOrdersResults& orders) {
                {"draws", orders.draws},
                {"orders_of_each_draw", orders.orders_of_each_draw}};
   for (const Variant v : kVariants) {
-    json[NameOf(v)] = MeanAndRangeJson(orders.moved[v]);
+    json[NameOf(v)] = ToJson(orders.moved[v]);
   }
   return json;
 }
 
 Json ToJson(const InfluenceResults& influence) {
   const Influence<MeanAndRange>& effects = influence.effects;
-  return {
-      {"length", influence.length},
-      {"draws", influence.draws},
-      {"future_on_past",
-       {{"recurrent", MeanAndRangeJson(effects.recurrent)},
-        {"recurrent_on_last", MeanAndRangeJson(effects.recurrent_on_last)},
-        {"attention_unmasked", MeanAndRangeJson(effects.attention_unmasked)},
-        {"attention_causal", MeanAndRangeJson(effects.attention_causal)}}},
-      {"one_token_on_others",
-       {{"attention", MeanAndRangeJson(effects.attention_on_others)},
-        {"position_wise", MeanAndRangeJson(effects.position_wise_on_others)}}}};
+  return {{"length", influence.length},
+          {"draws", influence.draws},
+          {"future_on_past",
+           {{"recurrent", ToJson(effects.recurrent)},
+            {"recurrent_on_last", ToJson(effects.recurrent_on_last)},
+            {"attention_unmasked", ToJson(effects.attention_unmasked)},
+            {"attention_causal", ToJson(effects.attention_causal)}}},
+          {"one_token_on_others",
+           {{"attention", ToJson(effects.attention_on_others)},
+            {"position_wise", ToJson(effects.position_wise_on_others)}}}};
 }
 
 }  // namespace
