@@ -45,12 +45,12 @@ struct MeanAndRange {
 // Of n >= 1 draws; NaN in all three when there is a NaN among them.
 MeanAndRange MeanAndRangeOf(absl::Span<const double> draws);
 
-// Of one member of every draw's struct.
-template <typename Draw>
-MeanAndRange MeanAndRangeOf(const std::vector<Draw>& draws,
-                            double Draw::*member) {
+// Of one number of every draw's struct: a pointer to a member, or a function of
+// the struct.
+template <typename Draw, typename Number>
+MeanAndRange MeanAndRangeOf(const std::vector<Draw>& draws, Number number) {
   std::vector<double> values;
-  for (const Draw& draw : draws) values.push_back(draw.*member);
+  for (const Draw& draw : draws) values.push_back(std::invoke(number, draw));
   return MeanAndRangeOf(values);
 }
 
