@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/elementary.h"
 #include "base/statistics/quantile.h"
+#include "base/tensor/deviation.h"
 
 namespace softlookup {
 namespace {
@@ -56,6 +57,21 @@ Estimate MeanEstimate(absl::Span<const double> draws) {
   const double mean = Mean(draws);
   const double variance = MomentsAbout(mean, draws).second * n / (n - 1);
   return {mean, std::sqrt(variance / n)};
+}
+
+MeanAndRange MeanAndRangeOf(absl::Span<const double> draws) {
+  SOFTLOOKUP_CHECK(!draws.empty(), "one draw for a mean");
+  Largest largest = Largest::OfAny();
+  Smallest smallest;
+  for (const double draw : draws) {
+    largest.See(draw);
+    smallest.See(draw);
+  }
+  return {Mean(draws), smallest.value(), largest.value()};
+}
+
+Json ToJson(const MeanAndRange& effect) {
+  return {{"mean", effect.mean}, {"range", {effect.smallest, effect.largest}}};
 }
 
 Estimate VarianceEstimate(absl::Span<const double> draws) {

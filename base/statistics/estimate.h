@@ -35,6 +35,28 @@ Json EstimateJson(const Estimate& estimate, double truth);
 // The mean of n >= 1 draws.
 double Mean(absl::Span<const double> draws);
 
+// What an effect is over the draws, in its own unit.
+struct MeanAndRange {
+  double mean = 0;
+  double smallest = 0;
+  double largest = 0;
+};
+
+// Of n >= 1 draws; NaN in all three when there is a NaN among them.
+MeanAndRange MeanAndRangeOf(absl::Span<const double> draws);
+
+// Of one number of every draw's struct: a pointer to a member, or a function of
+// the struct.
+template <typename Draw, typename Number>
+MeanAndRange MeanAndRangeOf(const std::vector<Draw>& draws, Number number) {
+  std::vector<double> values;
+  for (const Draw& draw : draws) values.push_back(std::invoke(number, draw));
+  return MeanAndRangeOf(values);
+}
+
+// {"mean", "range": [smallest, largest]}.
+Json ToJson(const MeanAndRange& effect);
+
 // The mean of n >= 2 independent draws; its error is the sample's standard
 // deviation over sqrt(n).
 Estimate MeanEstimate(absl::Span<const double> draws);

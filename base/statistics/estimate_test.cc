@@ -22,6 +22,40 @@ TEST(Estimate, MeanByHand) {
   EXPECT_DOUBLE_EQ(mean.standard_error, std::sqrt(32.0 / 7 / 8));
 }
 
+TEST(Estimate, MeanAndRangeByHand) {
+  const MeanAndRange eight = MeanAndRangeOf(Eight());
+  EXPECT_DOUBLE_EQ(eight.mean, 5);
+  EXPECT_EQ(eight.smallest, 2.0);
+  EXPECT_EQ(eight.largest, 9.0);
+  EXPECT_EQ(ToJson(MeanAndRangeOf({-2.0, -1.0, -6.0})).dump(),
+            "{\"mean\":-3.0,\"range\":[-6.0,-1.0]}");
+  EXPECT_EQ(ToJson(MeanAndRangeOf({0.0, 0.0})).dump(),
+            "{\"mean\":0.0,\"range\":[0.0,0.0]}");
+}
+
+TEST(Estimate, MeanAndRangeOfAMember) {
+  struct Draw {
+    double one;
+    double other;
+  };
+  const std::vector<Draw> draws = {{1, 10}, {3, 40}};
+  const MeanAndRange other = MeanAndRangeOf(draws, &Draw::other);
+  EXPECT_EQ(other.mean, 25.0);
+  EXPECT_EQ(other.smallest, 10.0);
+  EXPECT_EQ(other.largest, 40.0);
+}
+
+TEST(Estimate, NoNaNGetsLostInARange) {
+  for (const size_t at : {0, 3, 7}) {
+    std::vector<double> draws = Eight();
+    draws[at] = std::nan("");
+    const MeanAndRange effect = MeanAndRangeOf(draws);
+    EXPECT_TRUE(std::isnan(effect.mean)) << at;
+    EXPECT_TRUE(std::isnan(effect.smallest)) << at;
+    EXPECT_TRUE(std::isnan(effect.largest)) << at;
+  }
+}
+
 TEST(Estimate, VarianceByHand) {
   const Estimate variance = VarianceEstimate(Eight());
   const double s2 = 32.0 / 7;

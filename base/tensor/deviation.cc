@@ -32,6 +32,14 @@ double LargestDifference(const Tensor<T>& a, const Tensor<T>& b) {
   return largest;
 }
 
+double LargestDifference(absl::Span<const double> a,
+                         absl::Span<const double> b) {
+  SOFTLOOKUP_CHECK(a.size() == b.size(), "lists of one length");
+  Largest largest;
+  for (size_t n = 0; n < a.size(); ++n) largest.See(std::abs(a[n] - b[n]));
+  return largest.value();
+}
+
 template <typename T>
 int64_t CountNaN(const Tensor<T>& a) {
   return std::count_if(a.elements().begin(), a.elements().end(),

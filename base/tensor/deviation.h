@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "absl/types/span.h"
 #include "base/tensor/tensor.h"
 
 namespace softlookup {
@@ -39,6 +40,18 @@ class Largest {
   double value_;
 };
 
+// The smallest of the numbers seen, and NaN once there was one; infinite
+// before.
+class Smallest {
+ public:
+  void See(double x) { largest_negative_.See(-x); }
+  // 0 - x, for a zero without a sign.
+  double value() const { return 0 - largest_negative_.value(); }
+
+ private:
+  Largest largest_negative_ = Largest::OfAny();
+};
+
 // The larger of two numbers, or the NaN among them: a maximum that loses no
 // NaN.
 double LargerOrNaN(double a, double b);
@@ -51,6 +64,10 @@ double LargestMagnitude(const Tensor<T>& a);
 // NaN.
 template <typename T>
 double LargestDifference(const Tensor<T>& a, const Tensor<T>& b);
+
+// The same over two lists of one length.
+double LargestDifference(absl::Span<const double> a,
+                         absl::Span<const double> b);
 
 // The number of NaNs.
 template <typename T>

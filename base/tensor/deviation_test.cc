@@ -37,6 +37,21 @@ TEST(Largest, RemembersANaN) {
   EXPECT_TRUE(std::isnan(largest.value()));
 }
 
+TEST(Smallest, KeepsNaNWhereverItComes) {
+  Smallest smallest;
+  EXPECT_EQ(smallest.value(), HUGE_VAL);
+  smallest.See(2);
+  smallest.See(-3);
+  smallest.See(1);
+  EXPECT_EQ(smallest.value(), -3);
+  smallest.See(std::nan(""));
+  smallest.See(-7);
+  EXPECT_TRUE(std::isnan(smallest.value()));
+  Smallest zero;
+  zero.See(0.0);
+  EXPECT_FALSE(std::signbit(zero.value()));
+}
+
 TEST(LargerOrNaN, KeepsEitherNaN) {
   EXPECT_EQ(LargerOrNaN(1, 2), 2);
   EXPECT_EQ(LargerOrNaN(2, 1), 2);
@@ -54,6 +69,8 @@ TEST(LargestDifference, FindsTheWorstEntry) {
   EXPECT_EQ(LargestDifference(a, Tensor<double>({3}, {1, 4, 2.5})), 2);
   EXPECT_EQ(LargestDifference(a, Tensor<double>({3}, {4, 2, 3})), 3);
   EXPECT_EQ(LargestDifference(a, a), 0);
+  EXPECT_EQ(LargestDifference({1.0, 2.0}, {4.0, 1.5}), 3);
+  EXPECT_TRUE(std::isnan(LargestDifference({std::nan(""), 2.0}, {4.0, 1.5})));
 }
 
 TEST(LargestDifference, KeepsNaNWhereverItStands) {

@@ -9,19 +9,19 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "base/json.h"
+#include "absl/strings/str_join.h"
+#include "base/statistics/estimate.h"
 #include "base/status.h"
 #include "base/table.h"
+#include "base/tensor/tensor.h"
 #include "experiments/frame/experiment.h"
 #include "experiments/frame/experiment_parameters.h"
-#include "experiments/frame/json_text.h"
-#include "experiments/permutation/measure.h"
+#include "experiments/permutation/results.h"
 
 // The parameters. The sentences are the chapter's.
 ABSL_FLAG(int64_t, draws, 200, "Draws of embeddings and projections.");
@@ -34,7 +34,7 @@ ABSL_FLAG(int64_t, seed, 1, "Seed of every random stream.");
 namespace softlookup {
 namespace {
 
-absl::StatusOr<ExperimentRun<Json>> Run() {
+absl::StatusOr<ExperimentRun<PermutationResults>> Run() {
   const int64_t draws = absl::GetFlag(FLAGS_draws);
   const int64_t length = absl::GetFlag(FLAGS_length);
   const int64_t order_draws = absl::GetFlag(FLAGS_order_draws);
@@ -45,15 +45,15 @@ absl::StatusOr<ExperimentRun<Json>> Run() {
       CheckParameter("order_draws", order_draws, 1, 1000));
   SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter("seed", seed, 0, INT64_MAX));
   const uint64_t stream_seed = static_cast<uint64_t>(seed);
-  ExperimentRun<Json> run;
+  ExperimentRun<PermutationResults> run;
   SOFTLOOKUP_ASSIGN_OR_RETURN(
-      run.results["sentences"],
+      run.results.sentences,
       MeasureSentences({.draws = draws, .seed = stream_seed}));
   SOFTLOOKUP_ASSIGN_OR_RETURN(
-      run.results["all_orders"],
+      run.results.all_orders,
       MeasureAllOrders({.draws = order_draws, .seed = stream_seed}, length));
   SOFTLOOKUP_ASSIGN_OR_RETURN(
-      run.results["influence"],
+      run.results.influence,
       MeasureInfluence({.draws = draws, .seed = stream_seed}, length));
   return run;
 }
@@ -63,103 +63,102 @@ void PrintTable(const Table& table) {
   std::fputs(table.ToString().c_str(), stdout);
 }
 
-std::string Sentence(const Json& words) {
-  std::string sentence;
-  for (const Json& word : words) {
-    absl::StrAppend(&sentence, sentence.empty() ? "" : " ",
-                    word.get<std::string>());
+const char* TitleOf(Variant variant) {
+  switch (variant) {
+    case Variant::kNoPositions:
+      return "no positions";
+    case Variant::kCausal:
+      return "causal mask";
+    case Variant::kPositions:
+      break;
   }
-  return sentence;
+  return "position embeddings";
 }
-
-const std::pair<const char*, const char*> kVariants[] = {
-    {"no positions", "no_positions"},
-    {"causal mask", "causal"},
-    {"position embeddings", "positions"}};
 
 std::vector<std::string> EffectCells(const std::string& title,
-                                     const Json& effect) {
-  return {title, NumberText(effect["mean"], 4),
-          NumberText(effect["range"][0], 4), NumberText(effect["range"][1], 4)};
+                                     const MeanAndRange& effect) {
+  return {title, Fixed(effect.mean, 4), Fixed(effect.smallest, 4),
+          Fixed(effect.largest, 4)};
 }
 
-void PrintSentences(const Json& sentences) {
-  PrintLine(absl::StrCat("A: ", Sentence(sentences["first"]),
+// One token's output, [2], of outputs [T, 2].
+std::string OutputText(const Tensor<double>& outputs, int64_t token) {
+  return Tuple({outputs(token, 0), outputs(token, 1)});
+}
+
+void PrintSentences(const SentencesResults& sentences) {
+  PrintLine(absl::StrCat("A: ", absl::StrJoin(sentences.first, " "),
                          "  (pressure exceeds limit)"));
-  PrintLine(absl::StrCat("B: ", Sentence(sentences["second"]),
+  PrintLine(absl::StrCat("B: ", absl::StrJoin(sentences.second, " "),
                          "  (limit exceeds pressure)"));
   PrintLine(
       "The same three embeddings and one layer of attention, first "
       "draw:");
   Table outputs({"", "token", "output in A", "output in B", "the same?"});
-  for (const auto& [title, name] : kVariants) {
-    const Json& variant = sentences[name];
-    for (size_t i = 0; i < 3; ++i) {
-      const std::string in_first = TupleText(variant["outputs_of_first"][i]);
+  for (const Variant v : kVariants) {
+    for (int64_t i = 0; i < 3; ++i) {
+      const std::string in_first =
+          OutputText(sentences.variants[v].outputs_of_first, i);
       const std::string in_second =
-          TupleText(variant["outputs_of_second"][2 - i]);
-      outputs.AddRow({i == 0 ? title : "",
-                      sentences["first"][i].get<std::string>(), in_first,
+          OutputText(sentences.variants[v].outputs_of_second, 2 - i);
+      outputs.AddRow({i == 0 ? TitleOf(v) : "", sentences.first[i], in_first,
                       in_second, in_first == in_second ? "yes" : "no"});
     }
   }
   PrintTable(outputs);
-  PrintLine(absl::StrCat("\nOver ", NumberText(sentences["draws"]),
+  PrintLine(absl::StrCat("\nOver ", sentences.draws,
                          " draws, relative to the values:"));
   Table effects({"", "mean", "smallest", "largest"});
-  for (const auto& [title, name] : kVariants) {
+  for (const Variant v : kVariants) {
     effects.AddRow(
-        EffectCells(absl::StrCat("a token's own output differs, ", title),
-                    sentences[name]["own_output_difference"]));
+        EffectCells(absl::StrCat("a token's own output differs, ", TitleOf(v)),
+                    sentences.variants[v].own_output_difference));
   }
-  for (const auto& [title, name] : kVariants) {
-    effects.AddRow(EffectCells(absl::StrCat("the set of outputs, ", title),
-                               sentences[name]["set_distance"]));
+  for (const Variant v : kVariants) {
+    effects.AddRow(EffectCells(absl::StrCat("the set of outputs, ", TitleOf(v)),
+                               sentences.variants[v].set_distance));
   }
   PrintTable(effects);
 }
 
-void PrintOrders(const Json& orders) {
+void PrintOrders(const AllOrdersResults& orders) {
   PrintLine(absl::StrCat(
-      "\nEvery other order (", NumberText(orders["orders_of_each_draw"]),
-      ") of ", NumberText(orders["length"]), " tokens, ",
-      NumberText(orders["draws"]),
+      "\nEvery other order (", orders.orders_of_each_draw, ") of ",
+      orders.length, " tokens, ", orders.draws,
       " draws: how far outputs are from moving with their tokens"));
   Table effects({"", "mean", "smallest", "largest"});
-  for (const auto& [title, name] : kVariants) {
-    effects.AddRow(EffectCells(title, orders[name]));
+  for (const Variant v : kVariants) {
+    effects.AddRow(EffectCells(TitleOf(v), orders.moved[v]));
   }
   PrintTable(effects);
 }
 
-void PrintInfluence(const Json& influence) {
+void PrintInfluence(const Influence<MeanAndRange>& effects) {
   PrintLine("\nAnother last token: how much the outputs before it change");
   Table future({"", "mean", "smallest", "largest"});
-  const Json& past = influence["future_on_past"];
-  future.AddRow(EffectCells("recurrent network", past["recurrent"]));
-  future.AddRow(EffectCells("attention, no mask", past["attention_unmasked"]));
-  future.AddRow(EffectCells("attention, causal", past["attention_causal"]));
+  future.AddRow(EffectCells("recurrent network", effects.recurrent));
+  future.AddRow(EffectCells("attention, no mask", effects.attention_unmasked));
+  future.AddRow(EffectCells("attention, causal", effects.attention_causal));
   PrintTable(future);
   PrintLine("\nAnother first token: how much the other tokens' outputs change");
   Table routes({"", "mean", "smallest", "largest"});
-  const Json& others = influence["one_token_on_others"];
-  routes.AddRow(EffectCells("attention", others["attention"]));
-  routes.AddRow(
-      EffectCells("a map of each token alone", others["position_wise"]));
+  routes.AddRow(EffectCells("attention", effects.attention_on_others));
+  routes.AddRow(EffectCells("a map of each token alone",
+                            effects.position_wise_on_others));
   PrintTable(routes);
 }
 
-void Print(const ExperimentRun<Json>& run) {
-  PrintSentences(run.results["sentences"]);
-  PrintOrders(run.results["all_orders"]);
-  PrintInfluence(run.results["influence"]);
+void Print(const ExperimentRun<PermutationResults>& run) {
+  PrintSentences(run.results.sentences);
+  PrintOrders(run.results.all_orders);
+  PrintInfluence(run.results.influence.effects);
 }
 
 }  // namespace
 }  // namespace softlookup
 
 int main(int argc, char** argv) {
-  return softlookup::ExperimentMain<softlookup::Json>(
+  return softlookup::ExperimentMain<softlookup::PermutationResults>(
       argc, argv,
       {.name = "permutation",
        .question = "What does attention know of the order of its tokens?",

@@ -16,16 +16,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/elementary.h"
-#include "base/json.h"
+#include "base/statistics/estimate.h"
 #include "base/status.h"
 #include "base/table.h"
 #include "experiments/frame/experiment.h"
 #include "experiments/frame/experiment_parameters.h"
-#include "experiments/frame/json_text.h"
-#include "experiments/soft_lookup/historical_scores.h"
-#include "experiments/soft_lookup/lookup_learning.h"
-#include "experiments/soft_lookup/lookup_table.h"
-#include "experiments/soft_lookup/soft_lookup_measure.h"
+#include "experiments/soft_lookup/results.h"
 
 // The parameters. The table itself is the chapter's listing.
 ABSL_FLAG(double, query_x, 1.0, "First component of the query.");
@@ -47,7 +43,7 @@ ABSL_FLAG(int64_t, seed, 1, "Seed of every random stream.");
 namespace softlookup {
 namespace {
 
-absl::StatusOr<ExperimentRun<Json>> Run() {
+absl::StatusOr<ExperimentRun<SoftLookupResults>> Run() {
   const Vector2 query = {absl::GetFlag(FLAGS_query_x),
                          absl::GetFlag(FLAGS_query_y)};
   const double largest = absl::GetFlag(FLAGS_largest_factor);
@@ -74,20 +70,21 @@ absl::StatusOr<ExperimentRun<Json>> Run() {
   SOFTLOOKUP_RETURN_IF_ERROR(CheckParameter("seed", seed, 0, INT64_MAX));
   const uint64_t stream_seed = static_cast<uint64_t>(seed);
 
-  ExperimentRun<Json> run;
-  Json& results = run.results;
+  ExperimentRun<SoftLookupResults> run;
+  SoftLookupResults& results = run.results;
   SOFTLOOKUP_ASSIGN_OR_RETURN(
-      results["alignment"],
-      MeasureAlignment({.draws = alignment_draws, .seed = stream_seed}));
-  results["entries"] = DescribeEntries();
-  results["hard"] = MeasureHard();
-  SOFTLOOKUP_ASSIGN_OR_RETURN(results["soft"], MeasureSoft(query));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(results["factor"],
-                              MeasureFactors(query, largest, per_decade));
-  results["overflow"] = MeasureOverflow(query);
-  SOFTLOOKUP_ASSIGN_OR_RETURN(results["gradients"], MeasureGradients(query));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(results["path"], MeasurePath(path_steps));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(results["learning"],
+      results.historical_scores,
+      MeasureHistoricalScores({.draws = alignment_draws, .seed = stream_seed}));
+  const LookupTable& table = ChapterTable();
+  results.table = table;
+  results.hard = MeasureHard(table);
+  SOFTLOOKUP_ASSIGN_OR_RETURN(results.soft, MeasureSoft(table, query));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(
+      results.factor, MeasureFactors(table, query, largest, per_decade));
+  results.overflow = MeasureOverflow(table, query);
+  SOFTLOOKUP_ASSIGN_OR_RETURN(results.slopes, MeasureSlopes(table, query));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(results.path, MeasurePath(table, path_steps));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(results.learning,
                               MeasureLookupLearning({.draws = learning_draws,
                                                      .steps = learning_steps,
                                                      .seed = stream_seed}));
@@ -99,169 +96,160 @@ void PrintTable(const Table& table) {
   std::fputs(table.ToString().c_str(), stdout);
 }
 
-// "4.760 (3.1 to 5.2)" of {"mean", "range"}.
-std::string MeanText(const Json& effect) {
-  return absl::StrCat(NumberText(effect["mean"]), " (",
-                      NumberText(effect["range"][0]), " to ",
-                      NumberText(effect["range"][1]), ")");
+// A number with three decimals.
+std::string Number(double number) { return Fixed(number, 3); }
+
+// "4.760 (3.1 to 5.2)".
+std::string MeanText(const MeanAndRange& effect) {
+  return absl::StrCat(Number(effect.mean), " (", Number(effect.smallest),
+                      " to ", Number(effect.largest), ")");
 }
 
-void PrintAlignment(const Json& alignment) {
-  const Json& sizes = alignment["sizes"];
+void PrintHistoricalScores(const HistoricalScoresResults& found) {
+  const ScoreDeviations<MeanAndRange>& deviations = found.deviations;
   PrintLine(
       "Where it began: scores between a decoder's state and an "
       "encoder's positions");
-  PrintLine(absl::StrCat("(", NumberText(alignment["draws"]), " draws of ",
-                         NumberText(sizes["decoder_steps"]), " decoder and ",
-                         NumberText(sizes["positions"]),
-                         " encoder states of width ",
-                         NumberText(sizes["width"]), ")."));
+  PrintLine(absl::StrCat("(", found.draws, " draws of ", found.decoder_steps,
+                         " decoder and ", found.positions,
+                         " encoder states of width ", found.width, ")."));
   Table scores({"score", "from its formula", "from linearity in s",
                 "largest rank of all scores"});
   scores.AddRow({"additive, v.tanh(W s + U h)",
-                 NumberText(alignment["from_formula"]["additive"], 2),
-                 NumberText(alignment["from_linearity"]["additive"]["mean"], 2),
-                 NumberText(alignment["largest_rank"]["additive"])});
-  scores.AddRow({"dot, s.h", NumberText(alignment["from_formula"]["dot"], 2),
-                 NumberText(alignment["from_linearity"]["dot"], 2),
-                 NumberText(alignment["largest_rank"]["dot"])});
+                 Fixed(deviations.from_formula.additive.largest, 2),
+                 Fixed(deviations.from_linearity.additive.mean, 2),
+                 absl::StrCat(found.largest_rank.additive)});
+  scores.AddRow({"dot, s.h", Fixed(deviations.from_formula.dot.largest, 2),
+                 Fixed(deviations.from_linearity.dot.largest, 2),
+                 absl::StrCat(found.largest_rank.dot)});
   scores.AddRow({"bilinear, s.W h",
-                 NumberText(alignment["from_formula"]["bilinear"], 2),
-                 NumberText(alignment["from_linearity"]["bilinear"], 2),
-                 NumberText(alignment["largest_rank"]["bilinear"])});
+                 Fixed(deviations.from_formula.bilinear.largest, 2),
+                 Fixed(deviations.from_linearity.bilinear.largest, 2),
+                 absl::StrCat(found.largest_rank.bilinear)});
   PrintTable(scores);
   PrintLine(
       "The multiplicative scores of all pairs are one matrix product: "
       "linear in s, of rank");
   PrintLine("at most the width. The additive score is neither.");
-  const Json& context = alignment["context"];
   PrintLine(absl::StrCat(
       "The context vector is the weighted sum of the encoder states within ",
-      NumberText(context["from_weighted_sum"], 2), "."));
+      Fixed(deviations.context_from_weighted_sum.largest, 2), "."));
   PrintLine(absl::StrCat("Its weights change with the decoder's state, by ",
-                         MeanText(context["weight_change_by_decoder_state"]),
+                         MeanText(deviations.weight_change_by_decoder_state),
                          ".\n"));
 }
 
-void PrintLookups(const Json& results) {
-  const Json& soft = results["soft"];
+void PrintLookups(const SoftLookupResults& results) {
+  const HardAnswers& hard = results.hard;
+  const SoftAnswers& soft = results.soft;
   PrintLine("A table of three entries:");
   Table entries({"entry", "key", "value", "score q.k", "over sqrt(2)"});
-  for (size_t j = 0; j < results["entries"].size(); ++j) {
-    const Json& entry = results["entries"][j];
-    entries.AddRow({entry["name"].get<std::string>(),
-                    TupleText(entry["key"], 0), TupleText(entry["value"], 0),
-                    NumberText(soft["scores"][j]),
-                    NumberText(soft["scaled_scores"][j])});
+  for (size_t j = 0; j < results.table.size(); ++j) {
+    const LookupEntry& entry = results.table[j];
+    entries.AddRow({entry.name, Tuple(entry.key, 0), Tuple(entry.value, 0),
+                    Number(soft.scores[j]), Number(soft.scaled_scores[j])});
   }
   PrintTable(entries);
   PrintLine("");
-  const Json& hard = results["hard"];
   Table lookups({"lookup", "query", "weights (pump, valve, tank)", "answer"});
-  lookups.AddRow({"hard, hit", hard["hit"]["query"].dump(), "one exact match",
-                  TupleText(hard["hit"]["value"], 0)});
+  lookups.AddRow({"hard, hit", absl::StrCat("\"", hard.hit, "\""),
+                  "one exact match", Tuple(hard.hit_value.value(), 0)});
   lookups.AddRow(
-      {"hard, miss", hard["miss"]["query"].dump(), "none", "not found"});
-  lookups.AddRow({"soft", TupleText(soft["query"], 1),
-                  TupleText(soft["weights"]), TupleText(soft["output"])});
-  lookups.AddRow({"soft, no equal key",
-                  TupleText(soft["partial_match"]["query"], 1),
-                  TupleText(soft["partial_match"]["weights"]),
-                  TupleText(soft["partial_match"]["output"])});
+      {"hard, miss", absl::StrCat("\"", hard.miss, "\""), "none", "not found"});
+  lookups.AddRow(
+      {"soft", Tuple(soft.query, 1), Tuple(soft.weights), Tuple(soft.output)});
+  lookups.AddRow({"soft, no equal key", Tuple(soft.partial_match.query, 1),
+                  Tuple(soft.partial_match.weights),
+                  Tuple(soft.partial_match.output)});
   PrintTable(lookups);
-  PrintLine(absl::StrCat("Names that are nearly in the table and found: ",
-                         NumberText(hard["near_misses"]["found"]), " of ",
-                         hard["near_misses"]["queries"].size(), "."));
   PrintLine(absl::StrCat(
-      "Better matches with a smaller weight, over ",
-      NumberText(soft["order"]["queries"]), " queries: ",
-      NumberText(soft["order"]["violations"]), " (with scores reversed: ",
-      NumberText(soft["order"]["violations_with_reversed_scores"]), ")."));
+      "Names that are nearly in the table and found: ", hard.near_misses_found,
+      " of ", hard.near_misses.size(), "."));
+  PrintLine(absl::StrCat(
+      "Better matches with a smaller weight, over ", soft.order.queries,
+      " queries: ", soft.order.violations, " (with scores reversed: ",
+      soft.order.violations_with_reversed_scores, ")."));
 }
 
-void PrintFactors(const Json& results) {
+void PrintFactors(const FactorResults& results,
+                  const OverflowResults& overflow) {
   PrintLine("\nAll scores multiplied by c:");
   Table factors(
       {"c", "weights", "answer", "distance to hard", "distance to mean"});
-  for (const Json& point : results["factor"]["sweep"]) {
-    const double factor = point["factor"].get<double>();
+  for (const FactorPoint& point : results.sweep) {
     // Whole decades only; the file has the rest.
-    const double decade = factor > 0 ? Log(factor) / Log(10.0) : 0;
+    const double decade = point.factor > 0 ? Log(point.factor) / Log(10.0) : 0;
     if (std::abs(decade - std::round(decade)) > 1e-9) continue;
-    factors.AddRow({absl::StrCat(factor), TupleText(point["weights"]),
-                    TupleText(point["output"]),
-                    NumberText(point["distance_to_hard"]),
-                    NumberText(point["distance_to_mean"])});
+    factors.AddRow({absl::StrCat(point.factor), Tuple(point.weights),
+                    Tuple(point.output), Number(point.distance_to_hard),
+                    Number(point.distance_to_mean)});
   }
   PrintTable(factors);
-  const Json& overflow = results["overflow"];
   PrintLine(
-      absl::StrCat("At c = ", NumberText(overflow["factor"], 0),
+      absl::StrCat("At c = ", Fixed(overflow.factor, 0),
                    " the exponentials overflow: weights that are not finite ",
-                   NumberText(overflow["not_finite_without_subtraction"])));
+                   overflow.not_finite_without_subtraction));
   PrintLine(absl::StrCat(
-      "of 3, or ", NumberText(overflow["not_finite_with_subtraction"]),
+      "of 3, or ", overflow.not_finite_with_subtraction,
       " when the largest score is subtracted first (which at c = 1"));
-  PrintLine(absl::StrCat(
-      "changes no weight by more than ",
-      NumberText(overflow["change_by_subtraction_at_factor_1"], 2), ")."));
+  PrintLine(absl::StrCat("changes no weight by more than ",
+                         Fixed(overflow.change_by_subtraction_at_factor_1, 2),
+                         ")."));
 }
 
-void PrintGradients(const Json& results) {
-  const Json& path = results["path"];
-  const Json& gradients = results["gradients"];
+void PrintSlopes(const SlopeResults& found, const PathResults& path) {
   PrintLine("\nWhat gradient descent has to work with:");
   Table slopes({"", "hard", "soft"});
-  slopes.AddRow({"largest slope in the query",
-                 NumberText(gradients["hard_query"]),
-                 NumberText(gradients["soft_query"])});
-  slopes.AddRow({"in the keys", "", NumberText(gradients["soft_keys"])});
-  slopes.AddRow({"in the values", "", NumberText(gradients["soft_values"])});
-  slopes.AddRow({"steps of the path without any change",
-                 absl::StrCat(NumberText(path["hard_steps_without_change"]),
-                              " of ", NumberText(path["steps"])),
-                 absl::StrCat(NumberText(path["soft_steps_without_change"]),
-                              " of ", NumberText(path["steps"]))});
+  slopes.AddRow({"largest slope in the query", Number(found.hard_query),
+                 Number(found.soft_query)});
+  slopes.AddRow({"in the keys", "", Number(found.soft_keys)});
+  slopes.AddRow({"in the values", "", Number(found.soft_values)});
   slopes.AddRow(
-      {"other steps of the path",
-       absl::StrCat(NumberText(path["hard_jumps"]), " jumps of at least ",
-                    NumberText(path["hard_smallest_jump"])),
-       absl::StrCat("at most ", NumberText(path["soft_largest_step"], 4))});
+      {"steps of the path without any change",
+       absl::StrCat(path.hard_steps_without_change, " of ", path.steps),
+       absl::StrCat(path.soft_steps_without_change, " of ", path.steps)});
+  slopes.AddRow({"other steps of the path",
+                 absl::StrCat(path.hard_jumps, " jumps of at least ",
+                              Number(path.hard_smallest_jump)),
+                 absl::StrCat("at most ", Fixed(path.soft_largest_step, 4))});
   PrintTable(slopes);
+}
 
-  const Json& learning = results["learning"];
-  PrintLine(absl::StrCat(
-      "\nLearning where to look: ", NumberText(learning["steps"]),
-      " steps of descent on W_Q and W_K, ", NumberText(learning["tokens"]),
-      " tokens that each want the next"));
-  PrintLine(absl::StrCat("one's value; mean (range) over ",
-                         NumberText(learning["draws"]), " draws."));
+void PrintLearning(const LookupLearningResults& learning) {
+  const LearningEffects<MeanAndRange>& effects = learning.effects;
+  PrintLine(absl::StrCat("\nLearning where to look: ", learning.steps,
+                         " steps of descent on W_Q and W_K, ", learning.tokens,
+                         " tokens that each want the next"));
+  PrintLine(absl::StrCat("one's value; mean (range) over ", learning.draws,
+                         " draws."));
   Table learned({"", "hard", "soft"});
   learned.AddRow({"gradient of W_Q, W_K at the start",
-                  MeanText(learning["hard_query_or_key_gradient"]),
-                  MeanText(learning["soft_query_or_key_gradient"])});
+                  MeanText(effects.hard_query_or_key_gradient),
+                  MeanText(effects.soft_query_or_key_gradient)});
   learned.AddRow({"loss, last over first",
-                  MeanText(learning["hard_loss_last_over_first"]),
-                  MeanText(learning["soft_loss_last_over_first"])});
+                  MeanText(effects.hard_loss_last_over_first),
+                  MeanText(effects.soft_loss_last_over_first)});
   learned.AddRow({"weight on the wanted token, first", "",
-                  MeanText(learning["soft_weight_on_wanted_before"])});
+                  MeanText(effects.soft_weight_on_wanted_before)});
   learned.AddRow({"weight on the wanted token, last", "",
-                  MeanText(learning["soft_weight_on_wanted_after"])});
+                  MeanText(effects.soft_weight_on_wanted_after)});
   PrintTable(learned);
 }
 
-void Print(const ExperimentRun<Json>& run) {
-  PrintAlignment(run.results["alignment"]);
-  PrintLookups(run.results);
-  PrintFactors(run.results);
-  PrintGradients(run.results);
+void Print(const ExperimentRun<SoftLookupResults>& run) {
+  const SoftLookupResults& results = run.results;
+  PrintHistoricalScores(results.historical_scores);
+  PrintLookups(results);
+  PrintFactors(results.factor, results.overflow);
+  PrintSlopes(results.slopes, results.path);
+  PrintLearning(results.learning);
 }
 
 }  // namespace
 }  // namespace softlookup
 
 int main(int argc, char** argv) {
-  return softlookup::ExperimentMain<softlookup::Json>(
+  return softlookup::ExperimentMain<softlookup::SoftLookupResults>(
       argc, argv,
       {.name = "soft_lookup",
        .question = "What does attention return when a dictionary would find "
