@@ -237,7 +237,7 @@ def draw_spread(figure: Figure, inputs: Inputs, say: Say) -> str:
         ha="left",
         va="bottom",
     )
-    width = saturation.parameters["width"]
+    width = saturation.parameters["d_head"]
     style.mark_published(
         axes,
         [width],

@@ -31,6 +31,10 @@ CentralMoments MomentsAbout(double mean, absl::Span<const double> draws) {
 
 }  // namespace
 
+double ErrorsOff(const Estimate& estimate, double truth) {
+  return std::abs(estimate.value - truth) / estimate.standard_error;
+}
+
 Json EstimateJson(const Estimate& estimate) {
   const double reach = kIntervalMultiple * estimate.standard_error;
   return {{"value", estimate.value},
@@ -38,17 +42,16 @@ Json EstimateJson(const Estimate& estimate) {
           {"interval", {estimate.value - reach, estimate.value + reach}}};
 }
 
+Json EstimateJson(const Estimate& estimate, double truth) {
+  Json json = EstimateJson(estimate);
+  json["errors_off"] = ErrorsOff(estimate, truth);
+  return json;
+}
+
 double Mean(absl::Span<const double> draws) {
   double sum = 0;
   for (const double draw : draws) sum += draw;
   return sum / static_cast<double>(draws.size());
-}
-
-Json EstimateJson(const Estimate& estimate, double truth) {
-  Json json = EstimateJson(estimate);
-  json["errors_off"] =
-      std::abs(estimate.value - truth) / estimate.standard_error;
-  return json;
 }
 
 Estimate MeanEstimate(absl::Span<const double> draws) {
@@ -90,14 +93,21 @@ Estimate StandardDeviationEstimate(absl::Span<const double> draws) {
   return {deviation, variance.standard_error / (2 * deviation)};
 }
 
-Json GeometricMeanJson(absl::Span<const double> draws) {
+GeometricMean GeometricMeanEstimate(absl::Span<const double> draws) {
   std::vector<double> logarithms;
   for (const double draw : draws) logarithms.push_back(Log(draw));
   const Estimate mean = MeanEstimate(logarithms);
   const double reach = kIntervalMultiple * mean.standard_error;
-  return {{"value", Exp(mean.value)},
-          {"log_standard_error", mean.standard_error},
-          {"interval", {Exp(mean.value - reach), Exp(mean.value + reach)}}};
+  return {.value = Exp(mean.value),
+          .log_standard_error = mean.standard_error,
+          .low = Exp(mean.value - reach),
+          .high = Exp(mean.value + reach)};
+}
+
+Json ToJson(const GeometricMean& mean) {
+  return {{"value", mean.value},
+          {"log_standard_error", mean.log_standard_error},
+          {"interval", {mean.low, mean.high}}};
 }
 
 double Median(absl::Span<const double> draws) { return Quantile(draws, 0.5); }
@@ -136,17 +146,24 @@ double FractionAtLeast(absl::Span<const double> draws, double threshold) {
   return count / static_cast<double>(draws.size());
 }
 
-Json HistogramJson(absl::Span<const double> draws, double low, double high,
-                   int64_t bins) {
+Histogram CountDraws(absl::Span<const double> draws, double low, double high,
+                     int64_t bins) {
   SOFTLOOKUP_CHECK(low < high && bins >= 1, "at least one bin");
-  std::vector<int64_t> counts(bins, 0);
+  Histogram histogram = {
+      .low = low, .high = high, .counts = std::vector<int64_t>(bins, 0)};
   for (const double draw : draws) {
     if (!(draw >= low && draw <= high)) continue;
     const double place =
         (draw - low) / (high - low) * static_cast<double>(bins);
-    ++counts[std::min(static_cast<int64_t>(place), bins - 1)];
+    ++histogram.counts[std::min(static_cast<int64_t>(place), bins - 1)];
   }
-  return {{"low", low}, {"high", high}, {"counts", counts}};
+  return histogram;
+}
+
+Json ToJson(const Histogram& histogram) {
+  return {{"low", histogram.low},
+          {"high", histogram.high},
+          {"counts", histogram.counts}};
 }
 
 }  // namespace softlookup

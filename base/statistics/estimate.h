@@ -26,10 +26,12 @@ struct Estimate {
 // How many standard errors an interval reaches to either side.
 inline constexpr double kIntervalMultiple = 4;
 
+// How many standard errors the value lies from what it estimates.
+double ErrorsOff(const Estimate& estimate, double truth);
+
 // {"value", "standard_error", "interval": [low, high]}.
 Json EstimateJson(const Estimate& estimate);
-// The same with "errors_off", how many standard errors the value lies from
-// what it estimates; infinite without an error.
+// The same with "errors_off".
 Json EstimateJson(const Estimate& estimate, double truth);
 
 // The mean of n >= 1 draws.
@@ -69,10 +71,19 @@ Estimate VarianceEstimate(absl::Span<const double> draws);
 // The square root of the variance's estimate, its error to first order.
 Estimate StandardDeviationEstimate(absl::Span<const double> draws);
 
+struct GeometricMean {
+  double value = 0;
+  double log_standard_error = 0;  // of the logarithm
+  double low = 0;                 // four of them below and above, taken back
+  double high = 0;
+};
+
 // The mean and its error on a logarithmic scale, taken back: the geometric
-// mean of positive draws, with an interval of four standard errors of the
-// logarithm. {"value", "log_standard_error", "interval": [low, high]}.
-Json GeometricMeanJson(absl::Span<const double> draws);
+// mean of n >= 2 positive draws.
+GeometricMean GeometricMeanEstimate(absl::Span<const double> draws);
+
+// {"value", "log_standard_error", "interval": [low, high]}.
+Json ToJson(const GeometricMean& mean);
 
 // The middle value; the mean of the two middle ones for an even count. n >= 1.
 double Median(absl::Span<const double> draws);
@@ -94,10 +105,19 @@ Estimate BlockRatioEstimate(absl::Span<const double> numerator,
 // The fraction of draws that are at least `threshold`.
 double FractionAtLeast(absl::Span<const double> draws, double threshold);
 
+struct Histogram {
+  double low = 0;
+  double high = 0;
+  std::vector<int64_t> counts;  // one per bin
+};
+
 // How many draws fall into each of `bins` equal bins of [low, high], its upper
-// end included: {"low", "high", "counts"}. Draws outside are not counted.
-Json HistogramJson(absl::Span<const double> draws, double low, double high,
-                   int64_t bins);
+// end included. Draws outside are not counted.
+Histogram CountDraws(absl::Span<const double> draws, double low, double high,
+                     int64_t bins);
+
+// {"low", "high", "counts"}.
+Json ToJson(const Histogram& histogram);
 
 }  // namespace softlookup
 

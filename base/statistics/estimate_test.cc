@@ -89,7 +89,7 @@ TEST(Estimate, ErrorsOff) {
 TEST(Estimate, GeometricMeanByHand) {
   // log 1, log 4: mean log 2, standard deviation log 4 / sqrt(2), error half
   // of log 4.
-  const Json json = GeometricMeanJson({1.0, 4.0});
+  const Json json = ToJson(GeometricMeanEstimate({1.0, 4.0}));
   EXPECT_DOUBLE_EQ(json["value"].get<double>(), 2);
   EXPECT_DOUBLE_EQ(json["log_standard_error"].get<double>(), std::log(2.0));
   EXPECT_DOUBLE_EQ(json["interval"][0].get<double>(), 2.0 / 16);
@@ -127,7 +127,7 @@ TEST(Fraction, CountsTheThresholdItself) {
 
 TEST(Histogram, EdgesBelongToTheBinAbove) {
   const Json json =
-      HistogramJson({-0.1, 0.0, 0.24, 0.25, 0.5, 1.0, 1.1}, 0, 1, 4);
+      ToJson(CountDraws({-0.1, 0.0, 0.24, 0.25, 0.5, 1.0, 1.1}, 0, 1, 4));
   EXPECT_EQ(json["counts"], Json({2, 1, 1, 1}));
   EXPECT_EQ(json["low"], 0.0);
   EXPECT_EQ(json["high"], 1.0);

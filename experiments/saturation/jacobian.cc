@@ -10,8 +10,6 @@
 #include "base/check.h"
 #include "base/random/random.h"
 #include "base/tensor/deviation.h"
-#include "base/tensor/matrix.h"
-#include "base/tensor/tensor.h"
 
 namespace softlookup {
 namespace {
@@ -98,46 +96,6 @@ double TraceDeviation(const Row& p, const Tensor<double>& jacobian) {
   return std::abs(trace - (1 - squares));
 }
 
-Json MeasureDrawnRows(const JacobianOptions& options) {
-  const Row uniform = Softmax<double>(Row(options.keys, 0.0));
-  const double uniform_trace = SoftmaxJacobianTrace<double>(uniform);
-  const double uniform_entry = LargestEntry(SoftmaxJacobian<double>(uniform));
-  const double factors[] = {0.1, 0.5, 1, 2, 5, 10, 20};
-  RandomStream stream(options.seed, "jacobian rows");
-  Largest row_sum;
-  Largest asymmetry;
-  Largest shift;
-  Largest complex_step;
-  Largest trace_formula;
-  Largest entry_over_rest = Largest::OfAny();
-  Largest trace_over_uniform = Largest::OfAny();
-  Largest entry_over_uniform = Largest::OfAny();
-  for (int64_t r = 0; r < options.rows; ++r) {
-    Row drawn(options.keys);
-    stream.FillGaussian(absl::MakeSpan(drawn));
-    const Row scores = Scaled(drawn, factors[r % std::size(factors)]);
-    const Row p = Softmax<double>(scores);
-    const Tensor<double> jacobian = SoftmaxJacobian<double>(p);
-    const double entry = LargestEntry(jacobian);
-    row_sum.See(RowSumDeviation(jacobian));
-    asymmetry.See(Asymmetry(jacobian));
-    shift.See(ShiftDeviation(scores, p));
-    complex_step.See(ComplexStepDeviation(scores, jacobian));
-    trace_formula.See(TraceDeviation(p, jacobian));
-    entry_over_rest.See(entry - RestWeight(p));
-    trace_over_uniform.See(SoftmaxJacobianTrace<double>(p) - uniform_trace);
-    entry_over_uniform.See(entry - uniform_entry);
-  }
-  return {{"row_sum", row_sum.value()},
-          {"asymmetry", asymmetry.value()},
-          {"shift", shift.value()},
-          {"complex_step", complex_step.value()},
-          {"trace_formula", trace_formula.value()},
-          {"entry_over_rest", entry_over_rest.value()},
-          {"trace_over_uniform", trace_over_uniform.value()},
-          {"largest_entry_over_uniform", entry_over_uniform.value()}};
-}
-
 // n evenly spaced scores of mean 0 and variance 1: the gap of the best key is
 // the same whatever the seed.
 Row EvenlySpaced(int64_t n) {
@@ -150,50 +108,94 @@ Row EvenlySpaced(int64_t n) {
   return scores;
 }
 
-Json AtFactor(const Row& scores, double factor) {
+JacobianPoint PointAt(const Row& scores, double factor) {
   const Row p = Softmax<double>(Scaled(scores, factor));
-  return {{"factor", factor},
-          {"largest_weight", *std::max_element(p.begin(), p.end())},
-          {"trace", SoftmaxJacobianTrace<double>(p)},
-          {"largest_entry", LargestEntry(SoftmaxJacobian<double>(p))}};
+  return {.factor = factor,
+          .largest_weight = *std::max_element(p.begin(), p.end()),
+          .trace = SoftmaxJacobianTrace<double>(p),
+          .largest_entry = LargestEntry(SoftmaxJacobian<double>(p))};
 }
 
-Json MatrixAtFactor(const Row& scores, double factor) {
+JacobianMatrix MatrixAt(const Row& scores, double factor) {
   const Row p = Softmax<double>(Scaled(scores, factor));
-  const Tensor<double> jacobian = SoftmaxJacobian<double>(p);
-  return {
-      {"factor", factor}, {"weights", p}, {"jacobian", NestedLists(jacobian)}};
+  return {factor, p, SoftmaxJacobian<double>(p)};
 }
 
-double LargestRise(const Json& curve, const std::string& name) {
+double LargestRise(const std::vector<JacobianPoint>& curve,
+                   double JacobianPoint::*member) {
   Largest rise = Largest::OfAny();
   for (size_t i = 1; i < curve.size(); ++i) {
-    rise.See(curve[i][name].get<double>() - curve[i - 1][name].get<double>());
+    rise.See(curve[i].*member - curve[i - 1].*member);
   }
   return rise.value();
 }
 
 }  // namespace
 
-Json MeasureJacobian(const JacobianOptions& options) {
+Tensor<double> DrawScores(const JacobianOptions& options) {
+  const double factors[] = {0.1, 0.5, 1, 2, 5, 10, 20};
+  RandomStream stream(options.seed, "jacobian rows");
+  Tensor<double> scores({options.rows, options.keys});
+  for (int64_t r = 0; r < options.rows; ++r) {
+    const absl::Span<double> row(&scores(r, 0), options.keys);
+    stream.FillGaussian(row);
+    for (double& score : row) score *= factors[r % std::size(factors)];
+  }
+  return scores;
+}
+
+JacobianDeviations MeasureDeviations(const Tensor<double>& scores) {
+  const Row uniform = Softmax<double>(Row(scores.dim(1), 0.0));
+  const double uniform_trace = SoftmaxJacobianTrace<double>(uniform);
+  const double uniform_entry = LargestEntry(SoftmaxJacobian<double>(uniform));
+  Largest row_sum;
+  Largest asymmetry;
+  Largest shift;
+  Largest complex_step;
+  Largest trace_formula;
+  Largest entry_over_rest = Largest::OfAny();
+  Largest trace_over_uniform = Largest::OfAny();
+  Largest entry_over_uniform = Largest::OfAny();
+  for (int64_t r = 0; r < scores.dim(0); ++r) {
+    const Row row(&scores(r, 0), &scores(r, 0) + scores.dim(1));
+    const Row p = Softmax<double>(row);
+    const Tensor<double> jacobian = SoftmaxJacobian<double>(p);
+    const double entry = LargestEntry(jacobian);
+    row_sum.See(RowSumDeviation(jacobian));
+    asymmetry.See(Asymmetry(jacobian));
+    shift.See(ShiftDeviation(row, p));
+    complex_step.See(ComplexStepDeviation(row, jacobian));
+    trace_formula.See(TraceDeviation(p, jacobian));
+    entry_over_rest.See(entry - RestWeight(p));
+    trace_over_uniform.See(SoftmaxJacobianTrace<double>(p) - uniform_trace);
+    entry_over_uniform.See(entry - uniform_entry);
+  }
+  return {.row_sum = row_sum.value(),
+          .asymmetry = asymmetry.value(),
+          .shift = shift.value(),
+          .complex_step = complex_step.value(),
+          .trace_formula = trace_formula.value(),
+          .entry_over_rest = entry_over_rest.value(),
+          .trace_over_uniform = trace_over_uniform.value(),
+          .largest_entry_over_uniform = entry_over_uniform.value()};
+}
+
+JacobianResults MeasureJacobian(const JacobianOptions& options) {
   SOFTLOOKUP_CHECK(options.keys >= 2 && options.factor_steps >= 1,
                    "two keys and a step");
-  Json found = MeasureDrawnRows(options);
+  JacobianResults found = {.drawn = MeasureDeviations(DrawScores(options))};
   const Row scores = EvenlySpaced(options.keys);
-  Json curve = Json::array();
   for (int64_t step = 0; step <= options.factor_steps; ++step) {
     const double part =
         static_cast<double>(step) / static_cast<double>(options.factor_steps);
-    curve.push_back(AtFactor(scores, options.largest_factor * part * part));
+    found.curve.push_back(
+        PointAt(scores, options.largest_factor * part * part));
   }
-  found["uniform"] = curve.front();
-  found["one_hot"] = curve.back();
-  found["curve_rises"] = {
-      {"trace", LargestRise(curve, "trace")},
-      {"largest_entry", LargestRise(curve, "largest_entry")}};
-  found["curve"] = std::move(curve);
+  found.trace_rise = LargestRise(found.curve, &JacobianPoint::trace);
+  found.largest_entry_rise =
+      LargestRise(found.curve, &JacobianPoint::largest_entry);
   for (const double factor : {0.0, 1.0, 4.0, options.largest_factor}) {
-    found["matrices"].push_back(MatrixAtFactor(scores, factor));
+    found.matrices.push_back(MatrixAt(scores, factor));
   }
   return found;
 }

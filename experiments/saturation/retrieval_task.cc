@@ -34,23 +34,24 @@ RetrievalBatch DrawBatch(const RetrievalSizes& sizes, int64_t count,
                          RetrievalTargets targets,
                          const Partnership& partnership, RandomStream& stream) {
   RetrievalBatch batch;
-  batch.query = Tensor<double>({count, sizes.width});
-  batch.token = Tensor<double>({count, sizes.keys, sizes.width});
+  batch.query = Tensor<double>({count, sizes.d_model});
+  batch.token = Tensor<double>({count, sizes.keys, sizes.d_model});
   batch.value = Tensor<double>({count, sizes.keys, sizes.value_width});
   stream.FillGaussian(absl::MakeSpan(batch.token.elements()));
   stream.FillGaussian(absl::MakeSpan(batch.value.elements()));
   for (int64_t s = 0; s < count; ++s) {
     for (int64_t j = 0; j < sizes.keys; ++j) {
       double square = 0;
-      for (int64_t i = 0; i < sizes.width; ++i) {
+      for (int64_t i = 0; i < sizes.d_model; ++i) {
         square += batch.token(s, j, i) * batch.token(s, j, i);
       }
-      const double root = std::sqrt(square / static_cast<double>(sizes.width));
-      for (int64_t i = 0; i < sizes.width; ++i) batch.token(s, j, i) /= root;
+      const double root =
+          std::sqrt(square / static_cast<double>(sizes.d_model));
+      for (int64_t i = 0; i < sizes.d_model; ++i) batch.token(s, j, i) /= root;
     }
     const auto keys = static_cast<uint32_t>(sizes.keys);
     const int64_t asked = stream.UniformInt(keys);
-    for (int64_t i = 0; i < sizes.width; ++i) {
+    for (int64_t i = 0; i < sizes.d_model; ++i) {
       batch.query(s, i) =
           partnership.sign[i] * batch.token(s, asked, partnership.source[i]);
     }
@@ -77,14 +78,14 @@ const T* RowOf(const Tensor<T>& tensor, Index... indices) {
 template <typename T>
 Tensor<T> ScoreMatrix(const Retriever<T>& model) {
   const int64_t d = model.query_weights.dim(0);
-  const int64_t head_width = model.query_weights.dim(1);
+  const int64_t d_head = model.query_weights.dim(1);
   Tensor<T> matrix({d, d});
   for (int64_t a = 0; a < d; ++a) {
     const T* query_row = RowOf(model.query_weights, a);
     for (int64_t b = 0; b < d; ++b) {
       const T* key_row = RowOf(model.key_weights, b);
       T sum = T(0);
-      for (int64_t i = 0; i < head_width; ++i) {
+      for (int64_t i = 0; i < d_head; ++i) {
         sum += query_row[i] * key_row[i];
       }
       matrix(a, b) = sum * model.scale;
@@ -177,7 +178,8 @@ RetrievalTask::RetrievalTask(const RetrievalSizes& sizes, uint64_t seed,
   RandomStream partner_stream(seed, "retrieval partnership");
   RandomStream training_stream(seed, "retrieval training data");
   RandomStream evaluation_stream(seed, "retrieval evaluation data");
-  const Partnership partnership = DrawPartnership(sizes.width, partner_stream);
+  const Partnership partnership =
+      DrawPartnership(sizes.d_model, partner_stream);
   for (int64_t batch = 0; batch < sizes.batches; ++batch) {
     training.push_back(
         DrawBatch(sizes, sizes.batch, targets, partnership, training_stream));
@@ -190,9 +192,9 @@ Retriever<double> InitialRetriever(const RetrievalSizes& sizes, double scale,
                                    double gain, uint64_t seed) {
   Retriever<double> model{
       .scale = scale,
-      .query_weights = Tensor<double>({sizes.width, sizes.head_width}),
-      .key_weights = Tensor<double>({sizes.width, sizes.head_width})};
-  const double deviation = gain / std::sqrt(static_cast<double>(sizes.width));
+      .query_weights = Tensor<double>({sizes.d_model, sizes.d_head}),
+      .key_weights = Tensor<double>({sizes.d_model, sizes.d_head})};
+  const double deviation = gain / std::sqrt(static_cast<double>(sizes.d_model));
   RandomStream stream(seed, "retrieval weights");
   for (Tensor<double>* weights : {&model.query_weights, &model.key_weights}) {
     stream.FillGaussian(absl::MakeSpan(weights->elements()));
@@ -250,7 +252,7 @@ RetrieverGradients RetrievalGradients(const Retriever<double>& model,
   // M = scale W_Q W_K^T
   RetrieverGradients gradients{Tensor<double>(model.query_weights.shape()),
                                Tensor<double>(model.key_weights.shape())};
-  const int64_t head_width = model.query_weights.dim(1);
+  const int64_t d_head = model.query_weights.dim(1);
   for (int64_t a = 0; a < d; ++a) {
     const double* query_row = RowOf(model.query_weights, a);
     double* d_query_row = RowOf(gradients.query_weights, a);
@@ -258,7 +260,7 @@ RetrieverGradients RetrievalGradients(const Retriever<double>& model,
       const double* key_row = RowOf(model.key_weights, b);
       double* d_key_row = RowOf(gradients.key_weights, b);
       const double factor = d_matrix(a, b) * model.scale;
-      for (int64_t i = 0; i < head_width; ++i) {
+      for (int64_t i = 0; i < d_head; ++i) {
         d_query_row[i] += factor * key_row[i];
         d_key_row[i] += factor * query_row[i];
       }

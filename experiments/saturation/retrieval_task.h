@@ -12,9 +12,9 @@
 // only W_Q and W_K learn, so every gradient passes the softmax's Jacobian.
 //
 //   RetrievalTask task(sizes, /*seed=*/1);
-//   Retriever<double> model = InitialRetriever(sizes, scale, /*gain=*/1,
-//   /*seed=*/1); std::vector<RetrievalScore> curve = Train(task, {.rate = 1},
-//   model);
+//   Retriever<double> model =
+//       InitialRetriever(sizes, scale, /*gain=*/1, /*seed=*/1);
+//   std::vector<RetrievalScore> curve = Train(task, {.rate = 1}, model);
 //
 // Source: the chapter, section 2, on what goes wrong without the scale.
 #ifndef SOFTLOOKUP_EXPERIMENTS_SATURATION_RETRIEVAL_TASK_H_
@@ -30,8 +30,8 @@ namespace softlookup {
 
 struct RetrievalSizes {
   int64_t keys = 16;         // n
-  int64_t width = 16;        // d, of a token
-  int64_t head_width = 128;  // d_k
+  int64_t d_model = 16;      // d, of a token
+  int64_t d_head = 128;      // d_k
   int64_t value_width = 8;   // d_v
   int64_t batch = 64;        // sequences per training step
   int64_t batches = 16;      // of the training set

@@ -15,8 +15,8 @@ namespace {
 using Complex = std::complex<double>;
 
 constexpr RetrievalSizes kSmall = {.keys = 3,
-                                   .width = 4,
-                                   .head_width = 5,
+                                   .d_model = 4,
+                                   .d_head = 5,
                                    .value_width = 2,
                                    .batch = 6,
                                    .batches = 2,
@@ -71,9 +71,9 @@ TEST(RetrievalTask, OneMatrixSolvesEverySequenceThatIsNotTrainedOn) {
   const RetrievalTask task(sizes, /*seed=*/5);
   Retriever<double> model = InitialRetriever(sizes, 1, 0, 5);
   const Tensor<double> partnership = EstimatedPartnership(task);
-  for (int64_t a = 0; a < sizes.width; ++a) {
+  for (int64_t a = 0; a < sizes.d_model; ++a) {
     model.key_weights(a, a) = 1;
-    for (int64_t b = 0; b < sizes.width; ++b) {
+    for (int64_t b = 0; b < sizes.d_model; ++b) {
       model.query_weights(a, b) = partnership(a, b);
     }
   }
@@ -90,9 +90,9 @@ TEST(RetrievalTask, RandomTargetsHaveNothingToDoWithTheQuery) {
   Retriever<double> model = InitialRetriever(sizes, 1, 0, 5);
   const Tensor<double> partnership =
       EstimatedPartnership(RetrievalTask(sizes, 5));
-  for (int64_t a = 0; a < sizes.width; ++a) {
+  for (int64_t a = 0; a < sizes.d_model; ++a) {
     model.key_weights(a, a) = 1;
-    for (int64_t b = 0; b < sizes.width; ++b) {
+    for (int64_t b = 0; b < sizes.d_model; ++b) {
       model.query_weights(a, b) = partnership(a, b);
     }
   }
@@ -129,8 +129,8 @@ TEST(RetrievalGradients, ComplexStepOnDrawnShapes) {
   for (int c = 0; c < 1000; ++c) {
     SCOPED_TRACE(testing::Message() << "seed 11, case " << c);
     const RetrievalSizes sizes = {.keys = 1 + stream.UniformInt(4),
-                                  .width = 1 + stream.UniformInt(4),
-                                  .head_width = 1 + stream.UniformInt(4),
+                                  .d_model = 1 + stream.UniformInt(4),
+                                  .d_head = 1 + stream.UniformInt(4),
                                   .value_width = 1 + stream.UniformInt(3),
                                   .batch = 1 + stream.UniformInt(3),
                                   .batches = 1,

@@ -1,106 +1,123 @@
 #include "experiments/saturation/rows.h"
 
 #include <cmath>
+#include <cstdint>
+#include <numeric>
 
+#include "base/statistics/estimate.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {
 namespace {
 
-const Json& Found() {
-  static const auto& found = *new Json(MeasureSaturation({.draws = 400,
-                                                          .keys = 4,
-                                                          .width = 64,
-                                                          .blocks = 4,
-                                                          .sweep_draws = 200,
-                                                          .largest_width = 4,
-                                                          .seed = 6})
-                                           .value());
+const SaturationRows& Found() {
+  static const auto& found =
+      *new SaturationRows(MeasureSaturation({.draws = 400,
+                                             .keys = 4,
+                                             .width = 64,
+                                             .blocks = 4,
+                                             .sweep_draws = 200,
+                                             .largest_width = 4,
+                                             .seed = 6})
+                              .value());
   return found;
 }
 
-double At(const std::string& pointer) {
-  return Found().at(Json::json_pointer(pointer)).get<double>();
-}
-
 TEST(SaturationRows, UniformRow) {
+  const SaturationRows& found = Found();
   // A mean of 400 equal numbers, summed with 400 roundings.
-  EXPECT_NEAR(At("/uniform/entropy/mean/value"), std::log(4.0), 1e-13);
-  EXPECT_EQ(At("/uniform/largest_weight/median/value"), 0.25);
-  EXPECT_EQ(At("/uniform/largest_weight/median/standard_error"), 0);
-  EXPECT_LT(At("/unscaled/product_deviation"), 1e-14);
-  EXPECT_GT(At("/unscaled/product_deviation"), 0);
+  EXPECT_NEAR(found.uniform.entropy.mean.value, std::log(4.0), 1e-13);
+  EXPECT_EQ(found.uniform.largest_weight.median.value, 0.25);
+  EXPECT_EQ(found.uniform.largest_weight.median.standard_error, 0);
+  EXPECT_LT(found.unscaled.product_deviation, 1e-14);
+  EXPECT_GT(found.unscaled.product_deviation, 0);
 }
 
 TEST(SaturationRows, ScalesSetTheSpreadOfTheScores) {
+  const SaturationRows& found = Found();
   // 1,600 scores, four per query: within a tenth of sqrt(d_k), 1 and 1.
-  EXPECT_NEAR(At("/unscaled/score_deviation"), 8, 0.8);
-  EXPECT_NEAR(At("/scaled/score_deviation"), 1, 0.1);
-  EXPECT_NEAR(At("/qk_normalised/score_deviation"), 1, 0.1);
-  EXPECT_GT(At("/unscaled/largest_weight/median/value"), 0.95);
-  EXPECT_LT(At("/scaled/largest_weight/median/value"), 0.7);
-  EXPECT_LT(At("/unscaled/entropy/mean/value"), 0.4);
-  EXPECT_GT(At("/scaled/entropy/mean/value"), 0.9);
+  EXPECT_NEAR(found.unscaled.score_deviation, 8, 0.8);
+  EXPECT_NEAR(found.scaled.score_deviation, 1, 0.1);
+  EXPECT_NEAR(found.qk_normalised.score_deviation, 1, 0.1);
+  EXPECT_GT(found.unscaled.largest_weight.median.value, 0.95);
+  EXPECT_LT(found.scaled.largest_weight.median.value, 0.7);
+  EXPECT_LT(found.unscaled.entropy.mean.value, 0.4);
+  EXPECT_GT(found.scaled.entropy.mean.value, 0.9);
 }
 
 TEST(SaturationRows, HistogramsHoldEveryRow) {
-  for (const char* kind : {"unscaled", "scaled", "qk_normalised"}) {
-    for (const char* measure : {"largest_weight", "entropy"}) {
-      int64_t sum = 0;
-      for (const Json& count : Found()[kind][measure]["histogram"]["counts"]) {
-        sum += count.get<int64_t>();
-      }
-      EXPECT_EQ(sum, 400) << kind << " " << measure;
+  for (const DetailedRowSummary* rows :
+       {&Found().unscaled, &Found().scaled, &Found().qk_normalised}) {
+    for (const Histogram* histogram :
+         {&rows->largest_weights, &rows->entropies}) {
+      EXPECT_EQ(std::accumulate(histogram->counts.begin(),
+                                histogram->counts.end(), int64_t{0}),
+                400);
     }
+    EXPECT_EQ(rows->largest_weights.high, 1);
+    EXPECT_DOUBLE_EQ(rows->entropies.high, std::log(4.0));
   }
-  EXPECT_DOUBLE_EQ(At("/scaled/entropy/histogram/high"), std::log(4.0));
 }
 
 TEST(SaturationRows, GapsInTheirOrder) {
+  const DetailedRowSummary& unscaled = Found().unscaled;
+  const DetailedRowSummary& scaled = Found().scaled;
   // The runner-up is the nearest of the others, and no further than their
   // mean; a gap of 10 is rarer for the scaled rows, whose gaps are 8 times
   // smaller.
-  EXPECT_LT(At("/unscaled/gap_to_runner_up/median/value"),
-            At("/unscaled/gap_to_mean_rest/median/value"));
-  EXPECT_NEAR(At("/unscaled/gap_to_each/mean/value"),
-              At("/unscaled/gap_to_mean_rest/mean/value"), 1e-12);
-  EXPECT_NEAR(At("/unscaled/gap_to_runner_up/median/value"),
-              8 * At("/scaled/gap_to_runner_up/median/value"), 1e-12);
-  EXPECT_GT(At("/unscaled/gap_to_mean_rest/fraction_at_least_10/value"), 0.3);
-  EXPECT_EQ(At("/scaled/gap_to_mean_rest/fraction_at_least_10/value"), 0);
+  EXPECT_LT(unscaled.gap_to_runner_up.median.value,
+            unscaled.gap_to_mean_rest.median.value);
+  EXPECT_NEAR(unscaled.gap_to_each.mean.value,
+              unscaled.gap_to_mean_rest.mean.value, 1e-12);
+  EXPECT_NEAR(unscaled.gap_to_runner_up.median.value,
+              8 * scaled.gap_to_runner_up.median.value, 1e-12);
+  EXPECT_GT(unscaled.gap_to_mean_rest.fraction_at_least_10.value, 0.3);
+  EXPECT_EQ(scaled.gap_to_mean_rest.fraction_at_least_10.value, 0);
 }
 
 TEST(SaturationRows, RatiosAreThoseOfTheSummaries) {
-  for (const char* measure :
-       {"jacobian_norm", "score_gradient", "query_gradient"}) {
-    for (const char* statistic : {"mean", "median"}) {
-      SCOPED_TRACE(testing::Message() << measure << " " << statistic);
-      EXPECT_DOUBLE_EQ(
-          Found()["unscaled_over_scaled"][measure][statistic]["value"]
-              .get<double>(),
-          Found()["unscaled"][measure][statistic]["value"].get<double>() /
-              Found()["scaled"][measure][statistic]["value"].get<double>());
-    }
-  }
+  const auto expect = [](const MeanAndMedian& ratios,
+                         const MeanAndMedian& unscaled,
+                         const MeanAndMedian& scaled) {
+    EXPECT_DOUBLE_EQ(ratios.mean.value,
+                     unscaled.mean.value / scaled.mean.value);
+    EXPECT_DOUBLE_EQ(ratios.median.value,
+                     unscaled.median.value / scaled.median.value);
+  };
+  const GradientRatios& ratios = Found().unscaled_over_scaled;
+  const DetailedRowSummary& unscaled = Found().unscaled;
+  const DetailedRowSummary& scaled = Found().scaled;
+  expect(ratios.jacobian_norm, unscaled.jacobian_norm, scaled.jacobian_norm);
+  expect(ratios.score_gradient, unscaled.score_gradient, scaled.score_gradient);
+  expect(ratios.query_gradient, unscaled.query_gradient, scaled.query_gradient);
 }
 
 TEST(SaturationRows, WidthOneNeedsNoScale) {
-  EXPECT_EQ(Found()["by_width"].size(), 3);
-  EXPECT_EQ(Found()["by_width"]["1"]["unscaled"],
-            Found()["by_width"]["1"]["scaled"]);
-  EXPECT_EQ(At("/by_width/1/unscaled_over_scaled/score_gradient/median/value"),
-            1);
-  EXPECT_NEAR(At("/by_width/4/unscaled/score_deviation"), 2, 0.3);
+  ASSERT_EQ(Found().by_width.size(), 3);
+  const RowsAtWidth& one = Found().by_width[0];
+  EXPECT_EQ(one.width, 1);
+  EXPECT_EQ(one.unscaled.score_deviation, one.scaled.score_deviation);
+  EXPECT_EQ(one.unscaled.entropy.mean.value, one.scaled.entropy.mean.value);
+  EXPECT_EQ(one.unscaled.largest_weight.median.standard_error,
+            one.scaled.largest_weight.median.standard_error);
+  EXPECT_EQ(one.unscaled_over_scaled.score_gradient.median.value, 1);
+  EXPECT_EQ(Found().by_width[2].width, 4);
+  EXPECT_NEAR(Found().by_width[2].unscaled.score_deviation, 2, 0.3);
 }
 
 TEST(SaturationRows, EnlargedEntriesSharpenUnlessNormalised) {
+  ASSERT_EQ(Found().enlarged.size(), 3);
+  const EnlargedRows& halved = Found().enlarged[0];
+  const EnlargedRows& doubled = Found().enlarged[1];
+  const EnlargedRows& quadrupled = Found().enlarged[2];
+  EXPECT_EQ(doubled.name, "doubled");
   // Twice the entries, four times the scores: exact in binary.
-  EXPECT_DOUBLE_EQ(At("/enlarged/doubled/spread_growth"), 4);
-  EXPECT_DOUBLE_EQ(At("/enlarged/quadrupled/spread_growth"), 16);
-  EXPECT_DOUBLE_EQ(At("/enlarged/halved/spread_growth"), 0.25);
-  EXPECT_EQ(At("/enlarged/quadrupled/qk_normalised_spread_growth"), 1);
-  EXPECT_GT(At("/enlarged/doubled/entropy_lost/value"), 0.1);
-  EXPECT_LT(At("/enlarged/halved/entropy_lost/value"), -0.1);
+  EXPECT_DOUBLE_EQ(doubled.spread_growth, 4);
+  EXPECT_DOUBLE_EQ(quadrupled.spread_growth, 16);
+  EXPECT_DOUBLE_EQ(halved.spread_growth, 0.25);
+  EXPECT_EQ(quadrupled.qk_normalised_spread_growth, 1);
+  EXPECT_GT(doubled.entropy_lost.value, 0.1);
+  EXPECT_LT(halved.entropy_lost.value, -0.1);
 }
 
 }  // namespace

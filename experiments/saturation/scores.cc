@@ -10,7 +10,6 @@
 #include "absl/types/span.h"
 #include "attention/attention.h"
 #include "base/random/random.h"
-#include "base/statistics/estimate.h"
 #include "base/tensor/deviation.h"
 #include "base/tensor/matrix.h"
 #include "base/tensor/tensor.h"
@@ -55,8 +54,9 @@ double MeanSquare(const Tensor<double>& tensor) {
 // Whether the key is drawn apart from the query or is the query itself.
 enum class Keys { kIndependent, kSameAsQuery };
 
-Json SpreadAtWidth(int64_t width, const ScoreSpreadOptions& options,
-                   const std::string& kind, const Fill& fill, Keys keys) {
+ScoresAtWidth SpreadAtWidth(int64_t width, const ScoreSpreadOptions& options,
+                            const std::string& kind, const Fill& fill,
+                            Keys keys) {
   RandomStream stream(options.seed, absl::StrCat("score spread, ", kind,
                                                  " entries, width ", width));
   const double scale = AttentionScale({}, width);
@@ -71,36 +71,43 @@ Json SpreadAtWidth(int64_t width, const ScoreSpreadOptions& options,
     scores.push_back(Dot(query, key));
     scaled.push_back(scores.back() * scale);
   }
-  const Estimate variance = VarianceEstimate(scores);
-  return {
-      {"width", width},
-      {"mean", EstimateJson(MeanEstimate(scores), 0)},
-      {"variance", EstimateJson(variance, static_cast<double>(width))},
-      {"standard_deviation", EstimateJson(StandardDeviationEstimate(scores))},
-      {"scaled_variance", EstimateJson(VarianceEstimate(scaled), 1)},
-      {"variance_errors_off_1", EstimateJson(variance, 1)["errors_off"]}};
+  return {.width = width,
+          .mean = MeanEstimate(scores),
+          .variance = VarianceEstimate(scores),
+          .standard_deviation = StandardDeviationEstimate(scores),
+          .scaled_variance = VarianceEstimate(scaled)};
 }
 
-Json Furthest(const Json& spread) {
+std::vector<ScoresAtWidth> SpreadByWidth(const ScoreSpreadOptions& options,
+                                         const std::string& kind,
+                                         const Fill& fill, Keys keys) {
+  std::vector<ScoresAtWidth> by_width;
+  for (int64_t width = 2; width <= options.largest_width; width *= 2) {
+    by_width.push_back(SpreadAtWidth(width, options, kind, fill, keys));
+  }
+  return by_width;
+}
+
+FurthestOff Furthest(const std::vector<EntryKind>& kinds) {
   Largest mean;
   Largest variance;
   Largest scaled_variance;
   Largest unscaled_variance;
-  for (const auto& [kind, widths] : spread.items()) {
-    for (const auto& [name, at] : widths.items()) {
-      mean.See(at["mean"]["errors_off"].get<double>());
-      variance.See(at["variance"]["errors_off"].get<double>());
-      scaled_variance.See(at["scaled_variance"]["errors_off"].get<double>());
-      unscaled_variance.See(at["variance_errors_off_1"].get<double>());
+  for (const EntryKind& kind : kinds) {
+    for (const ScoresAtWidth& at : kind.by_width) {
+      mean.See(ErrorsOff(at.mean, 0));
+      variance.See(ErrorsOff(at.variance, static_cast<double>(at.width)));
+      scaled_variance.See(ErrorsOff(at.scaled_variance, 1));
+      unscaled_variance.See(ErrorsOff(at.variance, 1));
     }
   }
-  return {{"mean", mean.value()},
-          {"variance", variance.value()},
-          {"scaled_variance", scaled_variance.value()},
-          {"unscaled_variance", unscaled_variance.value()}};
+  return {.mean = mean.value(),
+          .variance = variance.value(),
+          .scaled_variance = scaled_variance.value(),
+          .unscaled_variance = unscaled_variance.value()};
 }
 
-Json SingleTerm(const ScoreSpreadOptions& options, Keys keys) {
+TermMoments SingleTerm(const ScoreSpreadOptions& options, Keys keys) {
   RandomStream stream(options.seed, "score spread, single terms");
   std::vector<double> query(options.draws);
   std::vector<double> key(options.draws);
@@ -113,8 +120,7 @@ Json SingleTerm(const ScoreSpreadOptions& options, Keys keys) {
     terms.push_back(query[draw] * key[draw]);
     squares.push_back(terms.back() * terms.back());
   }
-  return {{"mean", EstimateJson(MeanEstimate(terms), 0)},
-          {"second_moment", EstimateJson(MeanEstimate(squares), 1)}};
+  return {.mean = MeanEstimate(terms), .second_moment = MeanEstimate(squares)};
 }
 
 // Mean 0 and variance 1 over each row.
@@ -134,39 +140,43 @@ void NormaliseRows(Tensor<double>& rows) {
 Tensor<double> SkewedInputs(const ProjectionOptions& options,
                             RandomStream& stream) {
   Tensor<double> inputs =
-      GaussianMatrix(stream, options.tokens, options.model_width, 1);
+      GaussianMatrix(stream, options.tokens, options.d_model, 1);
   for (double& entry : inputs.elements()) entry = entry * entry + 1;
   return inputs;
 }
 
 Tensor<double> Weights(const ProjectionOptions& options, RandomStream& stream) {
-  return GaussianMatrix(stream, options.model_width, options.head_width,
-                        options.weight_gain / std::sqrt(static_cast<double>(
-                                                  options.model_width)));
+  return GaussianMatrix(
+      stream, options.d_model, options.d_head,
+      options.weight_gain / std::sqrt(static_cast<double>(options.d_model)));
 }
 
 }  // namespace
 
-Json MeasureScoreSpread(const ScoreSpreadOptions& options) {
-  Json spread;
+ScoreSpread MeasureScoreSpread(const ScoreSpreadOptions& options) {
+  ScoreSpread spread;
   for (const auto& [kind, fill] : EntryKinds()) {
-    for (int64_t width = 2; width <= options.largest_width; width *= 2) {
-      spread[kind][absl::StrCat(width)] =
-          SpreadAtWidth(width, options, kind, fill, Keys::kIndependent);
-    }
+    spread.kinds.push_back(
+        {kind, SpreadByWidth(options, kind, fill, Keys::kIndependent)});
   }
-  spread["furthest"] = Furthest(Json(spread));
-  spread["term"] = SingleTerm(options, Keys::kIndependent);
+  spread.furthest = Furthest(spread.kinds);
+  spread.term = SingleTerm(options, Keys::kIndependent);
   const auto& [kind, fill] = EntryKinds().front();
-  for (int64_t width = 2; width <= options.largest_width; width *= 2) {
-    spread["same_vector"][absl::StrCat(width)] =
-        SpreadAtWidth(width, options, kind, fill, Keys::kSameAsQuery);
-  }
-  spread["same_vector"]["term"] = SingleTerm(options, Keys::kSameAsQuery);
+  spread.same_vector = SpreadByWidth(options, kind, fill, Keys::kSameAsQuery);
+  spread.same_vector_term = SingleTerm(options, Keys::kSameAsQuery);
   return spread;
 }
 
-Json MeasureProjections(const ProjectionOptions& options) {
+Divisors MeasureDivisors(int64_t width) {
+  const double wide = 1 / AttentionScale({}, width);
+  const double narrow = 1 / AttentionScale({}, 2);
+  return {.width = width,
+          .divisor = wide,
+          .divisor_at_width_2 = narrow,
+          .ratio = wide / narrow};
+}
+
+ProjectionMoments MeasureProjections(const ProjectionOptions& options) {
   RandomStream inputs_stream(options.seed, "projection inputs");
   RandomStream weights_stream(options.seed, "projection weights");
   std::vector<double> inputs;
@@ -178,11 +188,11 @@ Json MeasureProjections(const ProjectionOptions& options) {
     if (options.normalise) NormaliseRows(x);
     const Tensor<double> q = MatrixProduct(x, Weights(options, weights_stream));
     const Tensor<double> k = MatrixProduct(x, Weights(options, weights_stream));
-    const double scale = AttentionScale({}, options.head_width);
+    const double scale = AttentionScale({}, options.d_head);
     Tensor<double> s({options.tokens, options.tokens});
     for (int64_t i = 0; i < options.tokens; ++i) {
       for (int64_t j = 0; j < options.tokens; ++j) {
-        const auto width = static_cast<size_t>(options.head_width);
+        const auto width = static_cast<size_t>(options.d_head);
         s(i, j) = Dot({&q(i, 0), width}, {&k(j, 0), width}) * scale;
       }
     }
@@ -191,10 +201,10 @@ Json MeasureProjections(const ProjectionOptions& options) {
     keys.push_back(MeanSquare(k));
     scores.push_back(MeanSquare(s));
   }
-  return {{"input_mean_square", EstimateJson(MeanEstimate(inputs), 1)},
-          {"query_entry_variance", EstimateJson(MeanEstimate(queries), 1)},
-          {"key_entry_variance", EstimateJson(MeanEstimate(keys), 1)},
-          {"scaled_score_variance", EstimateJson(MeanEstimate(scores), 1)}};
+  return {.input_mean_square = MeanEstimate(inputs),
+          .query_entry_variance = MeanEstimate(queries),
+          .key_entry_variance = MeanEstimate(keys),
+          .scaled_score_variance = MeanEstimate(scores)};
 }
 
 }  // namespace softlookup

@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 
+#include "base/statistics/estimate.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {
@@ -10,9 +12,9 @@ namespace {
 
 // An estimate lies within five of its standard errors of the truth, and the
 // error is within a fifth of what theory gives.
-void ExpectEstimate(const Json& estimate, double truth, double error) {
-  EXPECT_NEAR(estimate["standard_error"].get<double>(), error, error / 5);
-  EXPECT_NEAR(estimate["value"].get<double>(), truth, 5 * error);
+void ExpectEstimate(const Estimate& estimate, double truth, double error) {
+  EXPECT_NEAR(estimate.standard_error, error, error / 5);
+  EXPECT_NEAR(estimate.value, truth, 5 * error);
 }
 
 // Var(s) = d_k; the error of a mean is sqrt(d_k / n); that of a variance is
@@ -21,55 +23,59 @@ void ExpectEstimate(const Json& estimate, double truth, double error) {
 // for signs.
 TEST(ScoreSpread, MomentsOfEveryKindAndWidth) {
   constexpr int kDraws = 8000;
-  const Json spread =
+  const ScoreSpread spread =
       MeasureScoreSpread({.draws = kDraws, .largest_width = 64, .seed = 2});
   const std::pair<std::string, double> kinds[] = {
       {"gaussian", 9}, {"uniform", 81.0 / 25}, {"signs", 1}};
-  for (const auto& [kind, fourth] : kinds) {
-    EXPECT_EQ(spread[kind].size(), 6);
-    for (const int width : {2, 64}) {
+  ASSERT_EQ(spread.kinds.size(), 3);
+  for (size_t k = 0; k < 3; ++k) {
+    const auto& [kind, fourth] = kinds[k];
+    EXPECT_EQ(spread.kinds[k].name, kind);
+    ASSERT_EQ(spread.kinds[k].by_width.size(), 6);
+    for (const size_t step : {0, 5}) {
+      const int width = 2 << step;
       SCOPED_TRACE(testing::Message() << kind << ", width " << width);
-      const Json& at = spread[kind][std::to_string(width)];
-      EXPECT_EQ(at["width"], width);
+      const ScoresAtWidth& at = spread.kinds[k].by_width[step];
+      EXPECT_EQ(at.width, width);
       const double m4 = 3.0 * width * width + width * (fourth - 3);
       const double error = std::sqrt((m4 - width * width) / kDraws);
-      ExpectEstimate(at["mean"], 0, std::sqrt(1.0 * width / kDraws));
-      ExpectEstimate(at["variance"], width, error);
-      ExpectEstimate(at["scaled_variance"], 1, error / width);
-      ExpectEstimate(at["standard_deviation"], std::sqrt(width),
+      ExpectEstimate(at.mean, 0, std::sqrt(1.0 * width / kDraws));
+      ExpectEstimate(at.variance, width, error);
+      ExpectEstimate(at.scaled_variance, 1, error / width);
+      ExpectEstimate(at.standard_deviation, std::sqrt(width),
                      error / 2 / std::sqrt(width));
     }
   }
   // 18 estimates of truths; 9 of them are wider than 8.
-  for (const char* name : {"mean", "variance", "scaled_variance"}) {
-    EXPECT_LT(spread["furthest"][name].get<double>(), 4) << name;
-    EXPECT_GT(spread["furthest"][name].get<double>(), 0.5) << name;
+  for (const double furthest : {spread.furthest.mean, spread.furthest.variance,
+                                spread.furthest.scaled_variance}) {
+    EXPECT_LT(furthest, 4);
+    EXPECT_GT(furthest, 0.5);
   }
-  EXPECT_GT(spread["furthest"]["unscaled_variance"].get<double>(), 30);
+  EXPECT_GT(spread.furthest.unscaled_variance, 30);
   // |q|^2 has mean d_k and variance 2 d_k; its terms have mean 1 and second
   // moment 3.
-  const Json& same = spread["same_vector"];
-  ExpectEstimate(same["64"]["mean"], 64, std::sqrt(2.0 * 64 / kDraws));
-  EXPECT_NEAR(same["64"]["variance"]["value"].get<double>(), 2 * 64, 10);
-  EXPECT_GT(same["64"]["mean"]["errors_off"].get<double>(), 100);
-  EXPECT_NEAR(same["term"]["mean"]["value"].get<double>(), 1, 0.05);
-  EXPECT_NEAR(same["term"]["second_moment"]["value"].get<double>(), 3, 0.4);
+  const ScoresAtWidth& same = spread.same_vector[5];
+  ExpectEstimate(same.mean, 64, std::sqrt(2.0 * 64 / kDraws));
+  EXPECT_NEAR(same.variance.value, 2 * 64, 10);
+  EXPECT_GT(ErrorsOff(same.mean, 0), 100);
+  EXPECT_NEAR(spread.same_vector_term.mean.value, 1, 0.05);
+  EXPECT_NEAR(spread.same_vector_term.second_moment.value, 3, 0.4);
   // A product of two Gaussians: variance 1, fourth moment 9.
-  ExpectEstimate(spread["term"]["mean"], 0, std::sqrt(1.0 / kDraws));
-  ExpectEstimate(spread["term"]["second_moment"], 1, std::sqrt(8.0 / kDraws));
+  ExpectEstimate(spread.term.mean, 0, std::sqrt(1.0 / kDraws));
+  ExpectEstimate(spread.term.second_moment, 1, std::sqrt(8.0 / kDraws));
 }
 
 TEST(Projections, NormalisedInputsKeepUnitVariance) {
-  const Json found = MeasureProjections(
-      {.replicates = 20, .tokens = 8, .model_width = 64, .head_width = 32});
-  EXPECT_NEAR(found["input_mean_square"]["value"].get<double>(), 1, 1e-14);
-  for (const char* name : {"query_entry_variance", "key_entry_variance",
-                           "scaled_score_variance"}) {
-    SCOPED_TRACE(name);
-    const double error = found[name]["standard_error"].get<double>();
-    EXPECT_NEAR(found[name]["value"].get<double>(), 1, 5 * error);
-    EXPECT_GT(error, 0);
-    EXPECT_LT(error, 0.1);
+  const ProjectionMoments found = MeasureProjections(
+      {.replicates = 20, .tokens = 8, .d_model = 64, .d_head = 32});
+  EXPECT_NEAR(found.input_mean_square.value, 1, 1e-14);
+  for (const Estimate& estimate :
+       {found.query_entry_variance, found.key_entry_variance,
+        found.scaled_score_variance}) {
+    EXPECT_NEAR(estimate.value, 1, 5 * estimate.standard_error);
+    EXPECT_GT(estimate.standard_error, 0);
+    EXPECT_LT(estimate.standard_error, 0.1);
   }
 }
 
@@ -77,17 +83,24 @@ TEST(Projections, NormalisedInputsKeepUnitVariance) {
 // query has 6 * 4, and a scaled score the product of both, 24^2, up to the
 // spread of |x|^2.
 TEST(Projections, InputsAsTheyAreAndLargerWeights) {
-  const Json found = MeasureProjections({.replicates = 20,
-                                         .tokens = 8,
-                                         .model_width = 64,
-                                         .head_width = 32,
-                                         .weight_gain = 2,
-                                         .normalise = false});
-  EXPECT_NEAR(found["input_mean_square"]["value"].get<double>(), 6, 0.5);
-  EXPECT_NEAR(found["query_entry_variance"]["value"].get<double>(), 24, 4);
-  EXPECT_NEAR(found["key_entry_variance"]["value"].get<double>(), 24, 4);
-  EXPECT_NEAR(found["scaled_score_variance"]["value"].get<double>(), 24 * 24,
-              200);
+  const ProjectionMoments found = MeasureProjections({.replicates = 20,
+                                                      .tokens = 8,
+                                                      .d_model = 64,
+                                                      .d_head = 32,
+                                                      .weight_gain = 2,
+                                                      .normalise = false});
+  EXPECT_NEAR(found.input_mean_square.value, 6, 0.5);
+  EXPECT_NEAR(found.query_entry_variance.value, 24, 4);
+  EXPECT_NEAR(found.key_entry_variance.value, 24, 4);
+  EXPECT_NEAR(found.scaled_score_variance.value, 24 * 24, 200);
+}
+
+TEST(Divisors, RootsOfTheWidth) {
+  const Divisors found = MeasureDivisors(128);
+  EXPECT_EQ(found.width, 128);
+  EXPECT_DOUBLE_EQ(found.divisor, std::sqrt(128.0));
+  EXPECT_DOUBLE_EQ(found.divisor_at_width_2, std::sqrt(2.0));
+  EXPECT_DOUBLE_EQ(found.ratio, 8);
 }
 
 }  // namespace

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "attention/attention.h"
-#include "base/statistics/estimate.h"
-#include "experiments/saturation/retrieval_task.h"
 
 namespace softlookup {
 namespace {
@@ -18,18 +15,14 @@ constexpr double kAccuracy = 0.9;
 // one wastes steps: each model's best lies inside.
 constexpr double kRateFactors[] = {1, 0.3, 3, 10, 30, 100};
 
-const std::vector<std::string>& ModelNames() {
-  static const auto& names =
-      *new std::vector<std::string>{"scaled", "unscaled", "unscaled_start"};
-  return names;
-}
+enum class Model { kScaled, kUnscaled, kUnscaledStart };
 
-Retriever<double> StartingModel(const std::string& name,
-                                const RetrievalSizes& sizes, uint64_t seed) {
-  const double scale = AttentionScale({}, sizes.head_width);
-  if (name == "unscaled") return InitialRetriever(sizes, 1, 1, seed);
+Retriever<double> StartingModel(Model kind, const RetrievalSizes& sizes,
+                                uint64_t seed) {
+  const double scale = AttentionScale({}, sizes.d_head);
+  if (kind == Model::kUnscaled) return InitialRetriever(sizes, 1, 1, seed);
   // Two factors of d_k^(1/4) undo the scale.
-  const double gain = name == "unscaled_start" ? std::sqrt(1 / scale) : 1;
+  const double gain = kind == Model::kUnscaledStart ? std::sqrt(1 / scale) : 1;
   return InitialRetriever(sizes, scale, gain, seed);
 }
 
@@ -46,14 +39,14 @@ Retriever<double> Sharpened(Retriever<double> model, double factor) {
 }
 
 struct Setting {
-  std::string name;
   Optimiser optimiser;
   double rate;
 };
 
 // The curves of several replicates, averaged at each step.
-Json MeanCurve(const std::vector<std::vector<RetrievalScore>>& curves) {
-  Json mean_curve = Json::array();
+std::vector<RetrievalScore> MeanCurve(
+    const std::vector<std::vector<RetrievalScore>>& curves) {
+  std::vector<RetrievalScore> mean_curve;
   for (size_t step = 0; step < curves[0].size(); ++step) {
     const auto mean_of = [&curves, step](double RetrievalScore::*member) {
       std::vector<double> values;
@@ -61,13 +54,12 @@ Json MeanCurve(const std::vector<std::vector<RetrievalScore>>& curves) {
       return Mean(values);
     };
     mean_curve.push_back(
-        {{"step", step},
-         {"loss", mean_of(&RetrievalScore::loss)},
-         {"accuracy", mean_of(&RetrievalScore::accuracy)},
-         {"target_weight", mean_of(&RetrievalScore::target_weight)},
-         {"largest_weight", mean_of(&RetrievalScore::largest_weight)},
-         {"entropy", mean_of(&RetrievalScore::entropy)},
-         {"score_deviation", mean_of(&RetrievalScore::score_deviation)}});
+        {.loss = mean_of(&RetrievalScore::loss),
+         .accuracy = mean_of(&RetrievalScore::accuracy),
+         .target_weight = mean_of(&RetrievalScore::target_weight),
+         .largest_weight = mean_of(&RetrievalScore::largest_weight),
+         .entropy = mean_of(&RetrievalScore::entropy),
+         .score_deviation = mean_of(&RetrievalScore::score_deviation)});
   }
   return mean_curve;
 }
@@ -77,15 +69,15 @@ class Replicate {
  public:
   Replicate(const TrainingComparisonOptions& options, int64_t index)
       : options_(options),
-        sizes_{.head_width = options.head_width},
+        sizes_{.d_head = options.d_head},
         seed_(options.seed + static_cast<uint64_t>(index)),
         task_(sizes_, seed_) {}
 
   const RetrievalSizes& sizes() const { return sizes_; }
   const RetrievalTask& task() const { return task_; }
 
-  Retriever<double> Start(const std::string& name) const {
-    return StartingModel(name, sizes_, seed_);
+  Retriever<double> Start(Model kind) const {
+    return StartingModel(kind, sizes_, seed_);
   }
 
   // Trains for all steps and leaves the result in `model`.
@@ -111,10 +103,10 @@ class Replicate {
 
   // The fewest steps to the accuracy over the grid of rates; one
   // more than the limit if none reaches it.
-  double BestSteps(const Setting& setting, const std::string& name) const {
+  double BestSteps(const Setting& setting, Model kind) const {
     int64_t best = options_.steps + 1;
     for (const double factor : kRateFactors) {
-      Retriever<double> model = Start(name);
+      Retriever<double> model = Start(kind);
       const std::vector<RetrievalScore> curve =
           Train(task_,
                 {.optimiser = setting.optimiser,
@@ -129,7 +121,8 @@ class Replicate {
 
   // Steps of a scaled model that starts from other weights.
   double StepsOfAnother(const Setting& setting) const {
-    Retriever<double> model = StartingModel("scaled", sizes_, seed_ + 1000000);
+    Retriever<double> model =
+        StartingModel(Model::kScaled, sizes_, seed_ + 1000000);
     const std::vector<RetrievalScore> curve =
         Train(task_,
               {.optimiser = setting.optimiser,
@@ -156,72 +149,78 @@ std::vector<double> Quotients(const std::vector<double>& numerators,
   return quotients;
 }
 
-Json CompareSpeed(const std::vector<Replicate>& replicates,
-                  const Setting& setting) {
-  Json comparison;
-  comparison["rate"] = setting.rate;
-  std::vector<double> scaled;
-  std::vector<double> scaled_best;
-  for (const std::string& name : ModelNames()) {
-    std::vector<std::vector<RetrievalScore>> curves;
-    std::vector<double> steps;
-    std::vector<double> best;
-    for (const Replicate& replicate : replicates) {
-      Retriever<double> model = replicate.Start(name);
-      curves.push_back(replicate.Run(setting, model));
-      steps.push_back(
-          static_cast<double>(StepsToAccuracy(curves.back(), kAccuracy)));
-      best.push_back(replicate.BestSteps(setting, name));
-    }
-    comparison[name] = {{"curve", MeanCurve(curves)},
-                        {"steps_to_accuracy", steps},
-                        {"steps_to_accuracy_at_best_rate", best}};
-    if (name == "scaled") {
-      scaled = steps;
-      scaled_best = best;
-      continue;
-    }
-    comparison["slowdown"][name] = GeometricMeanJson(Quotients(steps, scaled));
-    comparison["best_rate_slowdown"][name] =
-        GeometricMeanJson(Quotients(best, scaled_best));
+// Without the comparison with the scaled model.
+ModelRuns RunModel(Model kind, const std::vector<Replicate>& replicates,
+                   const Setting& setting) {
+  ModelRuns runs;
+  std::vector<std::vector<RetrievalScore>> curves;
+  for (const Replicate& replicate : replicates) {
+    Retriever<double> model = replicate.Start(kind);
+    curves.push_back(replicate.Run(setting, model));
+    runs.steps_to_accuracy.push_back(
+        static_cast<double>(StepsToAccuracy(curves.back(), kAccuracy)));
+    runs.steps_to_accuracy_at_best_rate.push_back(
+        replicate.BestSteps(setting, kind));
+  }
+  runs.curve = MeanCurve(curves);
+  return runs;
+}
+
+SpeedComparison CompareSpeed(const std::vector<Replicate>& replicates,
+                             const Setting& setting) {
+  SpeedComparison comparison = {
+      .rate = setting.rate,
+      .scaled = RunModel(Model::kScaled, replicates, setting),
+      .unscaled = RunModel(Model::kUnscaled, replicates, setting),
+      .unscaled_start = RunModel(Model::kUnscaledStart, replicates, setting)};
+  const ModelRuns& scaled = comparison.scaled;
+  for (ModelRuns* runs :
+       {&comparison.scaled, &comparison.unscaled, &comparison.unscaled_start}) {
+    runs->slowdown = GeometricMeanEstimate(
+        Quotients(runs->steps_to_accuracy, scaled.steps_to_accuracy));
+    runs->best_rate_slowdown =
+        GeometricMeanEstimate(Quotients(runs->steps_to_accuracy_at_best_rate,
+                                        scaled.steps_to_accuracy_at_best_rate));
   }
   std::vector<double> another;
   for (const Replicate& replicate : replicates) {
     another.push_back(replicate.StepsOfAnother(setting));
   }
-  comparison["slowdown"]["scaled_again"] =
-      GeometricMeanJson(Quotients(another, scaled));
+  comparison.scaled_again =
+      GeometricMeanEstimate(Quotients(another, scaled.steps_to_accuracy));
   return comparison;
 }
 
 // What each model is like before the first step.
-Json MeasureStart(const std::vector<Replicate>& replicates) {
-  Json start;
-  std::vector<std::vector<double>> gradients;
-  for (const std::string& name : ModelNames()) {
+void MeasureStart(const std::vector<Replicate>& replicates,
+                  TrainingResults& results) {
+  const auto measure = [&replicates](Model kind, InitialModel& initial) {
     std::vector<double> accuracies;
     std::vector<double> lengths;
     for (const Replicate& replicate : replicates) {
-      const Retriever<double> model = replicate.Start(name);
+      const Retriever<double> model = replicate.Start(kind);
       accuracies.push_back(
           Evaluate(model, replicate.task().evaluation).accuracy);
       lengths.push_back(
           Length(RetrievalGradients(model, replicate.task().training[0])
                      .query_weights));
     }
-    start["initial"][name] = {
-        {"accuracy", EstimateJson(MeanEstimate(accuracies))},
-        {"query_weight_gradient", EstimateJson(MeanEstimate(lengths))}};
-    gradients.push_back(std::move(lengths));
-  }
-  start["query_weight_gradient_ratio"] =
-      GeometricMeanJson(Quotients(gradients[1], gradients[0]));
-  return start;
+    initial = {.accuracy = MeanEstimate(accuracies),
+               .query_weight_gradient = MeanEstimate(lengths)};
+    return lengths;
+  };
+  const std::vector<double> scaled =
+      measure(Model::kScaled, results.initial_scaled);
+  const std::vector<double> unscaled =
+      measure(Model::kUnscaled, results.initial_unscaled);
+  measure(Model::kUnscaledStart, results.initial_unscaled_start);
+  results.query_weight_gradient_ratio =
+      GeometricMeanEstimate(Quotients(unscaled, scaled));
 }
 
 // Whether the scaled model sharpens in training, and what that is worth.
-Json MeasureSharpening(const std::vector<Replicate>& replicates,
-                       const Setting& setting) {
+Sharpening MeasureSharpening(const std::vector<Replicate>& replicates,
+                             const Setting& setting) {
   std::vector<double> partner;
   std::vector<double> random;
   std::vector<double> trained_benefit;
@@ -229,7 +228,7 @@ Json MeasureSharpening(const std::vector<Replicate>& replicates,
   std::vector<double> growth;
   for (const Replicate& replicate : replicates) {
     const RetrievalBatch& evaluation = replicate.task().evaluation;
-    const Retriever<double> start = replicate.Start("scaled");
+    const Retriever<double> start = replicate.Start(Model::kScaled);
     Retriever<double> trained = start;
     const std::vector<RetrievalScore> curve = replicate.Run(setting, trained);
     partner.push_back(curve.front().entropy - curve.back().entropy);
@@ -247,33 +246,29 @@ Json MeasureSharpening(const std::vector<Replicate>& replicates,
         replicate.RunOnRandomTargets(setting, other);
     random.push_back(flat.front().entropy - flat.back().entropy);
   }
-  return {{"entropy_lost",
-           {{"partner", EstimateJson(MeanEstimate(partner))},
-            {"random", EstimateJson(MeanEstimate(random))}}},
-          {"score_growth", GeometricMeanJson(growth)},
-          {"benefit",
-           {{"trained", EstimateJson(MeanEstimate(trained_benefit))},
-            {"untrained", EstimateJson(MeanEstimate(untrained_benefit))}}}};
+  return {.entropy_lost_partner = MeanEstimate(partner),
+          .entropy_lost_random = MeanEstimate(random),
+          .score_growth = GeometricMeanEstimate(growth),
+          .benefit_trained = MeanEstimate(trained_benefit),
+          .benefit_untrained = MeanEstimate(untrained_benefit)};
 }
 
 }  // namespace
 
-Json MeasureTraining(const TrainingComparisonOptions& options) {
+TrainingResults MeasureTraining(const TrainingComparisonOptions& options) {
   std::vector<Replicate> replicates;
   for (int64_t r = 0; r < options.replicates; ++r) {
     replicates.emplace_back(options, r);
   }
-  const Setting descent = {"gradient_descent", Optimiser::kGradientDescent,
-                           options.descent_rate};
-  const Setting adam = {"adam", Optimiser::kAdam, options.adam_rate};
-  Json training;
-  training["accuracy_sought"] = kAccuracy;
-  training["chance"] = 1 / static_cast<double>(RetrievalSizes().keys);
-  for (const Setting& setting : {descent, adam}) {
-    training[setting.name] = CompareSpeed(replicates, setting);
-  }
-  training.update(MeasureStart(replicates));
-  training["sharpening"] = MeasureSharpening(replicates, descent);
+  const Setting descent = {Optimiser::kGradientDescent, options.descent_rate};
+  const Setting adam = {Optimiser::kAdam, options.adam_rate};
+  TrainingResults training = {
+      .accuracy_sought = kAccuracy,
+      .chance = 1 / static_cast<double>(RetrievalSizes().keys),
+      .gradient_descent = CompareSpeed(replicates, descent),
+      .adam = CompareSpeed(replicates, adam)};
+  MeasureStart(replicates, training);
+  training.sharpening = MeasureSharpening(replicates, descent);
   return training;
 }
 

@@ -10,50 +10,87 @@
 // each trained by gradient descent and by Adam, on the same data in the same
 // order, several times with other data and weights.
 //
-//   Json training = MeasureTraining(options).value();
+//   TrainingResults training = MeasureTraining(options);
+//   training.adam.unscaled.slowdown         // with its interval
 //
 // Source: the chapter, section 2, on what goes wrong without the scale.
 #ifndef SOFTLOOKUP_EXPERIMENTS_SATURATION_TRAINING_H_
 #define SOFTLOOKUP_EXPERIMENTS_SATURATION_TRAINING_H_
 
 #include <cstdint>
+#include <vector>
 
-#include "base/json.h"
+#include "base/statistics/estimate.h"
+#include "experiments/saturation/retrieval_task.h"
 
 namespace softlookup {
 
 struct TrainingComparisonOptions {
   int64_t replicates = 0;  // at least 2
   int64_t steps = 0;       // of the recorded runs, and the limit of the search
-  int64_t head_width = 0;  // d_k
+  int64_t d_head = 0;      // d_k
   double descent_rate = 1;
   double adam_rate = 0.01;
   uint64_t seed = 1;
 };
 
-// {
-//   "accuracy_sought": 0.9, "chance": 1 / keys,
-//   "gradient_descent", "adam": {
-//     "rate", model: {"curve": [means over replicates after each step],
-//       "steps_to_accuracy": [per replicate]},
-//     "slowdown": {model: geometric mean over replicates of its steps to the
-//       accuracy over those of the scaled model with the same rate;
-//       "scaled_again": a second scaled model, from other weights},
-//     "best_rate_slowdown": {model: the same, with the best rate of a grid
-//       for each model and replicate}},
-//   "initial": {model: {"accuracy", "query_weight_gradient"}},
-//   "query_weight_gradient_ratio": geometric mean of the unscaled model's
-//     over the scaled one's,
-//   "sharpening": {"partner", "random"}: entropy lost by the scaled model in
-//     training, with targets to find and with random ones,
-//   "benefit": {"trained", "untrained"}: the loss that the learned sharpness
-//     saves: the trained model with its scores brought back to their initial
-//     spread against the trained model, and the initial model against the
-//     same with its scores sharpened as much
-// }
 // A run that does not reach the accuracy counts with one step more than the
 // limit: slowdowns are then lower bounds.
-Json MeasureTraining(const TrainingComparisonOptions& options);
+struct ModelRuns {
+  std::vector<RetrievalScore> curve;  // means over replicates, [steps + 1]
+  // [replicates], with the common rate and with the best of a grid of rates for
+  // this model and replicate.
+  std::vector<double> steps_to_accuracy;
+  std::vector<double> steps_to_accuracy_at_best_rate;
+  // Geometric means over replicates of these steps over those of the scaled
+  // model.
+  GeometricMean slowdown;
+  GeometricMean best_rate_slowdown;
+};
+
+// One optimiser.
+struct SpeedComparison {
+  double rate = 0;  // the common one
+  ModelRuns scaled;
+  ModelRuns unscaled;
+  ModelRuns unscaled_start;
+  GeometricMean scaled_again =
+      {};  // slowdown of a scaled model of other weights
+};
+
+// A model before the first step.
+struct InitialModel {
+  Estimate accuracy;
+  Estimate query_weight_gradient;  // the length of dL/dW_Q
+};
+
+struct Sharpening {
+  // Entropy in nats that the scaled model loses in training, with targets to
+  // find and with random ones.
+  Estimate entropy_lost_partner;
+  Estimate entropy_lost_random;
+  GeometricMean score_growth;  // of the spread of the scores, in training
+  // The loss that the learned sharpness saves: the trained model with its
+  // scores brought back to their initial spread against the trained model; and
+  // the initial model against the same with its scores sharpened as much.
+  Estimate benefit_trained;
+  Estimate benefit_untrained;
+};
+
+struct TrainingResults {
+  double accuracy_sought = 0;
+  double chance = 0;  // 1 / keys
+  SpeedComparison gradient_descent;
+  SpeedComparison adam;
+  InitialModel initial_scaled = {};
+  InitialModel initial_unscaled = {};
+  InitialModel initial_unscaled_start = {};
+  // The unscaled model's first gradient over the scaled one's.
+  GeometricMean query_weight_gradient_ratio = {};
+  Sharpening sharpening = {};  // by gradient descent
+};
+
+TrainingResults MeasureTraining(const TrainingComparisonOptions& options);
 
 }  // namespace softlookup
 
