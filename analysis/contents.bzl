@@ -1,11 +1,11 @@
 """What the report shows, in order: one entry per experiment.
 
 To add an experiment to the report, add its entry to SECTIONS. A figure named
-here is a `figure` target of analysis/BUILD. Bazel reads these lists for names;
-contents.py reads them for texts, so each stays one plain literal.
+here is a `figure` target of analysis/figures/BUILD. Bazel reads these lists for
+names; report/contents.py reads them for texts, so each stays one plain literal.
 
 No text holds a digit: numbers come from verified results by placeholders
-(template.py), and the chapter's own figure numbers stand in "chapter_figure".
+(report/template.py), and the chapter's own figure numbers stand in "chapter_figure".
 """
 
 # Figures over all experiments, at the top of the page.
