@@ -33,17 +33,18 @@ STACK = 0.085  # rows between stacked dots
 def allowed_distance(judged: Judged) -> float | None:
     """How far from the printed number ours may lie; None without a number.
 
-    Half a unit of the last printed digit, or what the judge allowed a claim
-    that rests on random draws.
+    Half a unit of the last printed digit, or, for a claim that rests on random
+    draws, what the judge allowed, in the digits that the claims table shows.
     """
     if not isinstance(judged.ours, (int, float)) or not re.fullmatch(
         r"-?\d+(\.\d+)?", judged.published or ""
     ):
         return None
-    if judged.bound.startswith("the same"):
-        return 0.5 * 10.0 ** -len(judged.published.partition(".")[2])
-    within = re.match(r"within (\S+?)(;|$)", judged.bound)
-    return float(within.group(1)) if within else None
+    if judged.agreement["rule"] == "same_decimals":
+        return 0.5 * 10.0 ** -judged.agreement["decimals"]
+    if judged.agreement["rule"] == "within":
+        return float(f"{judged.agreement['reach']:.3g}")
+    return None
 
 
 def share_of_allowed(judged: Judged) -> float | None:

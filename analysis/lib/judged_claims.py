@@ -82,9 +82,9 @@ def _judged(
             id=row["id"],
             published=row["published"],
             ours=None,
-            bound="literature",
+            agreement={"rule": "literature"},
             verdict=NOT_TESTED,
-            standing=NOT_TESTED,
+            expected=NOT_TESTED,
         )
     if experiment not in inputs:
         raise ResultError(
@@ -93,7 +93,7 @@ def _judged(
         )
     judged = inputs[experiment].claim(row["id"])
     if judged.published != row["published"] or (
-        judged.standing != row["standing"]
+        judged.expected != row["expected"]
     ):
         raise ResultError(
             f"claim {row['id']}: the verified results were judged against "

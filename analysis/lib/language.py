@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 
 ENGLISH = "en"
 CHINESE = "zh"
@@ -25,15 +24,7 @@ class Say:
 
 @dataclass(frozen=True)
 class Text:
-    """A text in both languages, neither of them HTML yet."""
+    """A text in both languages, plain."""
 
     en: str
     zh: str
-
-    def html(self, element: str = "span") -> str:
-        """Both, each in an element with its language; the page shows one."""
-        return "".join(
-            f'<{element} lang="{TAGS[language]}">{escape(text, quote=False)}'
-            f"</{element}>"
-            for language, text in ((ENGLISH, self.en), (CHINESE, self.zh))
-        )

@@ -31,17 +31,23 @@ _DOCUMENT: dict[str, Any] = {
             "id": "example.output",
             "published": "1.50",
             "ours": 1.498,
-            "bound": "the same 2 decimals",
+            "agreement": {"rule": "same_decimals", "decimals": 2},
             "verdict": "holds",
-            "standing": "holds",
+            "expected": "holds",
         },
         {
             "id": "example.words",
             "published": None,
             "ours": 3,
-            "bound": "> 2; control 1 fails it",
+            "agreement": {
+                "rule": "inequality",
+                "op": ">",
+                "threshold": 2,
+                "control": 1,
+                "control_fails": True,
+            },
             "verdict": "fails",
-            "standing": "fails",
+            "expected": "fails",
         },
     ],
 }
@@ -65,7 +71,7 @@ def ledger() -> list[dict[str, Any]]:
             "pointer": "/name",
             "kind": "exact" if row["published"] else "qualitative",
             "check": {},
-            "standing": row["standing"],
+            "expected": row["expected"],
         }
         for row in document()["claims"]
     ]

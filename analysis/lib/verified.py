@@ -16,9 +16,11 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Mapping
 
 import numpy as np
+
+from ledger.json_pointer import PointerError, resolve, shown
 
 NOT_TESTED = "not tested"
 
@@ -36,9 +38,9 @@ class Judged:
     id: str
     published: str | None
     ours: Any
-    bound: str
+    agreement: Mapping[str, Any]  # what it meant: ledger/agreement.h
     verdict: str
-    standing: str
+    expected: str
 
 
 def to_number(value: Any, place: str) -> float:
@@ -49,21 +51,7 @@ def to_number(value: Any, place: str) -> float:
         return float(value)
     if isinstance(value, str) and value in _NON_FINITE:
         return _NON_FINITE[value]
-    raise ResultError(f"{place} is {_shown(value)}, not a number")
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _steps(pointer: str) -> list[str]:
-    if pointer and not pointer.startswith("/"):
-        raise ResultError(f'pointer "{pointer}" does not start with "/"')
-    return [
-        step.replace("~1", "/").replace("~0", "~")
-        for step in pointer.split("/")[1:]
-    ]
+    raise ResultError(f"{place} is {shown(value)}, not a number")
 
 
 class Verified:
@@ -90,10 +78,10 @@ class Verified:
         self.claims: dict[str, Judged] = {}
         for row in document["claims"]:
             judged = Judged(**row)
-            if judged.verdict != judged.standing:
+            if judged.verdict != judged.expected:
                 raise ResultError(
                     f"claim {judged.id}: verdict {judged.verdict}, expected "
-                    f"{judged.standing}; nothing is drawn from such results"
+                    f"{judged.expected}; nothing is drawn from such results"
                 )
             self.claims[judged.id] = judged
         self._results = document["results"]
@@ -121,33 +109,12 @@ class Verified:
         A step "*" goes through every element of an array: the answer is then
         a list. ResultError, naming the step that fails, when there is none.
         """
-        value = self._walk(self._results, _steps(pointer), "")
+        try:
+            value = resolve(self._results, pointer, every=True)
+        except PointerError as error:
+            raise ResultError(f"{self.experiment}: results: {error}") from error
         self._read[pointer] = value
         return value
-
-    def _walk(self, value: Any, steps: list[str], walked: str) -> Any:
-        if not steps:
-            return value
-        step, rest = steps[0], steps[1:]
-        here = f"{self.experiment}: results at \"{walked or '/'}\""
-        if isinstance(value, dict):
-            if step not in value:
-                names = ", ".join(value) or "nothing"
-                raise ResultError(f'{here} have no "{step}"; they have {names}')
-            return self._walk(value[step], rest, f"{walked}/{step}")
-        if isinstance(value, list):
-            if step == "*":
-                return [
-                    self._walk(element, rest, f"{walked}/{index}")
-                    for index, element in enumerate(value)
-                ]
-            if not step.isdecimal() or int(step) >= len(value):
-                raise ResultError(
-                    f'{here} have no "{step}"; they are an array of '
-                    f"{len(value)}"
-                )
-            return self._walk(value[int(step)], rest, f"{walked}/{step}")
-        raise ResultError(f'{here} have no "{step}"; they are {_shown(value)}')
 
     def _place(self, pointer: str) -> str:
         return f'{self.experiment}: the result at "{pointer}"'
@@ -161,7 +128,7 @@ class Verified:
         value = self.at(pointer)
         if not isinstance(value, str):
             raise ResultError(
-                f"{self._place(pointer)} is {_shown(value)}, not a text"
+                f"{self._place(pointer)} is {shown(value)}, not a text"
             )
         return value
 
@@ -176,7 +143,7 @@ class Verified:
 
         value = self.at(pointer)
         if not isinstance(value, list):
-            raise ResultError(f"{place} is {_shown(value)}, not an array")
+            raise ResultError(f"{place} is {shown(value)}, not an array")
         try:
             return np.array(convert(value), dtype=np.float64)
         except ValueError as error:

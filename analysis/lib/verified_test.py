@@ -20,7 +20,7 @@ class Refused(unittest.TestCase):
         for word in words:
             self.assertIn(word, str(caught.exception))
 
-    def test_a_verdict_that_is_not_the_standing(self):
+    def test_a_verdict_that_is_not_expected(self):
         changed = document()
         changed["claims"][1]["verdict"] = "holds"
         self.refused(changed, "example.words", "holds", "expected fails")

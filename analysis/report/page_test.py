@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from analysis.report import claims_table, contents, coverage, page, page_parts
+from analysis.report import contents, page
 from analysis.lib.judged_claims import count_verdicts, join_claims
 from analysis.lib.testing import document, example, ledger
 from analysis.lib.verified import ResultError, Verified
@@ -24,7 +24,7 @@ SECTIONS = [
         "title_en": "Title",
         "title_zh": "标题",
         "question_en": """A question over
-            {parameter:example:keys} keys?""",
+            {{ parameter('example', 'keys') }} keys?""",
         "question_zh": "问题？",
         "figures": [
             {
@@ -61,7 +61,11 @@ _PARAGRAPHS = [
 
 
 def build(
-    rows=None, inputs=None, panels=None, source=_CONTENTS, paragraphs=None
+    rows=None,
+    inputs=None,
+    panels=None,
+    source=_CONTENTS,
+    paragraphs=_PARAGRAPHS,
 ):
     return page.build(
         report=contents.parse(source),
@@ -69,7 +73,7 @@ def build(
         paragraphs=paragraphs,
         inputs=example() if inputs is None else inputs,
         panels={
-            name: page_parts.read_panels(figure)
+            name: page.read_panels(figure)
             for name, figure in (_PANELS if panels is None else panels).items()
         },
         style="",
@@ -123,7 +127,7 @@ class Ledger(unittest.TestCase):
             join_claims(ledger(), {})
 
     def test_results_judged_against_another_ledger(self):
-        for field, value in (("published", "1.51"), ("standing", "fails")):
+        for field, value in (("published", "1.51"), ("expected", "fails")):
             rows = ledger()
             rows[0][field] = value
             with self.assertRaisesRegex(ResultError, "example.output.*another"):
@@ -167,13 +171,13 @@ class Build(unittest.TestCase):
         html = build()
         for prefix in ("curve-en-0-g", "curve-zh-0-g", "curve-zh-1-g"):
             self.assertEqual(html.count(f'id="{prefix}"'), 1)
-        self.assertIn("the chapter's figure 6.9", html)
+        self.assertIn("the chapter&#39;s figure 6.9", html)
         self.assertIn("对应书中图 6.9", html)
 
     def test_glyphs_once(self):
         self.assertEqual(build().count('id="glyph-a"'), 1)
 
-    def test_knobs(self):
+    def test_parameters(self):
         html = build()
         for flag in ("--keys=16", "--scaled=true", "--width=2.5"):
             self.assertIn(f"<li><code>{flag}</code></li>", html)
@@ -188,55 +192,59 @@ class Build(unittest.TestCase):
                 build(panels=panels)
 
     def test_the_same_page_every_time(self):
-        self.assertEqual(
-            build(paragraphs=_PARAGRAPHS), build(paragraphs=_PARAGRAPHS)
-        )
-
-    def test_coverage_is_optional(self):
-        self.assertNotIn('id="coverage"', build())
-        self.assertIn('id="coverage"', build(paragraphs=_PARAGRAPHS))
+        self.assertEqual(build(), build())
 
 
 class Coverage(unittest.TestCase):
+    def counts(self, paragraphs):
+        return [count for count, _ in page.coverage_counts(paragraphs)]
+
     def test_counts(self):
-        self.assertEqual(
-            coverage.count(_PARAGRAPHS),
-            {"claims": 2, "reason": 1, "pending": 1},
-        )
+        # All, with claims, with a reason only, with something pending.
+        self.assertEqual(self.counts(_PARAGRAPHS), [3, 2, 1, 1])
 
     def test_a_reason_beside_claims_is_no_second_paragraph(self):
         both = {"claims": ["example.output"], "reason": "the rest is a title"}
-        self.assertEqual(
-            coverage.count([both]), {"claims": 1, "reason": 0, "pending": 0}
-        )
+        self.assertEqual(self.counts([both]), [1, 1, 0, 0])
 
     def test_paragraphs_in_order_with_links(self):
-        html = coverage.coverage_html(_PARAGRAPHS)
+        html = build()
+        html = html[html.index('<section id="coverage">') :]
         places = [html.index(f'<li value="{n}">') for n in (1, 2, 3)]
         self.assertEqual(places, sorted(places))
         self.assertIn('href="#claim-example.output"', html)
-        self.assertIn("later", html)
+        self.assertIn("heads – later</div>", html)
+        self.assertIn("words – nothing to test</div>", html)
 
 
 class Provenance(unittest.TestCase):
     def test_equal_provenance_is_one_row(self):
-        (section,) = contents.parse(_CONTENTS).sections
-        other = contents.parse(
-            _CONTENTS.replace('"example"', '"second"')
-        ).sections[0]
         inputs = {**example(), "second": example()["example"]}
-        html = page_parts.provenance_html([section, other], inputs)
-        self.assertEqual(html.count("<tr>"), 2)
-        inputs["second"] = example()["example"]
+        ((values, names),) = page.provenance_rows(inputs)
+        self.assertEqual(names, ["example", "second"])
+        self.assertEqual(values["threads"], "1")
         inputs["second"].provenance["threads"] = 2
-        html = page_parts.provenance_html([section, other], inputs)
-        self.assertEqual(html.count("<tr>"), 3)
+        self.assertEqual(
+            [
+                (values["threads"], names)
+                for values, names in page.provenance_rows(inputs)
+            ],
+            [("1", ["example"]), ("2", ["second"])],
+        )
+
+    def test_a_row_of_the_page(self):
+        html = build()
+        html = html[html.index('<section id="provenance">') :]
+        self.assertIn("<td><code>example</code></td>", html)
+        self.assertIn(
+            '<td data-en="threads" data-zh="线程数"><div>1</div></td>', html
+        )
 
 
 class Filter(unittest.TestCase):
     def test_one_button_for_each_section_of_the_chapter(self):
-        html = claims_table.table_html(join_claims(ledger(), example()))
-        self.assertEqual(html.count('type="radio"'), 3)
+        html = build()
+        self.assertEqual(html.count('type="radio" class="switch" name="claims"'), 3)
         for group in ("section-2", "section-4"):
             self.assertEqual(html.count(f'<tbody class="{group}">'), 1)
             self.assertEqual(html.count(f'id="show-{group}"'), 1)
@@ -248,8 +256,7 @@ class Ours(unittest.TestCase):
         rows, changed = ledger(), document()
         rows[0]["kind"] = "identity"
         changed["claims"][0]["ours"] = 0
-        inputs = {"example": Verified("example", changed)}
-        html = claims_table.table_html(join_claims(rows, inputs))
+        html = build(rows, {"example": Verified("example", changed)})
         self.assertIn(
             '<span lang="en">deviation </span>'
             '<span lang="zh-Hans">偏差 </span><span class="short">0</span>',
@@ -259,8 +266,7 @@ class Ours(unittest.TestCase):
     def test_a_long_text_may_wrap(self):
         changed = document()
         changed["claims"][1]["ours"] = "a text of many words"
-        inputs = {"example": Verified("example", changed)}
-        html = claims_table.table_html(join_claims(ledger(), inputs))
+        html = build(inputs={"example": Verified("example", changed)})
         self.assertIn("<div>a text of many words</div>", html)
         self.assertIn('<span class="short">1.4980</span>', html)
 
@@ -279,6 +285,7 @@ class Main(unittest.TestCase):
             "results.json": json.dumps(results),
             "panels.json": json.dumps(_PANELS["curve"]),
             "all.json": json.dumps(_PANELS["all"]),
+            "coverage.json": json.dumps(_PARAGRAPHS),
         }
         for name, text in names.items():
             (self.folder / name).write_text(text, encoding="utf-8")
@@ -288,6 +295,7 @@ class Main(unittest.TestCase):
                 [
                     f"--contents={self.folder}/contents.bzl",
                     f"--ledger={self.folder}/claims.json",
+                    f"--coverage={self.folder}/coverage.json",
                     f"--style={self.folder}/style.css",
                     f"--results=example={self.folder}/results.json",
                     f"--panels=all={self.folder}/all.json",
@@ -313,12 +321,12 @@ class Main(unittest.TestCase):
         self.assertRegex(line, "^page: claim example.words: .*\n$")
         self.assertFalse((self.folder / "report.html").exists())
 
-    def test_a_bound_without_chinese_is_one_line(self):
+    def test_a_rule_without_words_is_one_line(self):
         changed = document()
-        changed["claims"][0]["bound"] = "so so"
+        changed["claims"][0]["agreement"]["rule"] = "so_so"
         code, line = self.run_main(changed)
         self.assertEqual(code, 1)
-        self.assertRegex(line, '^page: .*"so so".*\n$')
+        self.assertRegex(line, '^page: .*"so_so".*\n$')
 
     def test_usage(self):
         self.assertEqual(self.run_main(document(), "--nothing")[0], 2)

@@ -3,7 +3,7 @@
     bazel run //analysis:report [-- --output=DIR]
 
 Building this program builds the page and the figures, so a verdict that is
-not as it stands stops it before anything is written. DIR is softlookup_out/
+not as expected stops it before anything is written. DIR is softlookup_out/
 under the directory of the caller. Exit codes: 0; 1 when the disk is full or
 fails; 2 for usage and for a folder that cannot be written. A file is written
 whole or not at all.

@@ -6,18 +6,19 @@ def _build_page_impl(ctx):
     output = ctx.outputs.out
     arguments = [
         "--contents=" + ctx.file.contents.path,
+        "--coverage=" + ctx.file.coverage.path,
         "--ledger=" + ctx.file.ledger.path,
         "--style=" + ctx.file.style.path,
         "--output=" + output.path,
     ]
-    arguments += ["--coverage=" + file.path for file in ctx.files.coverage]
     arguments += pairs("results", ctx.attr.experiments, ctx.files.results)
     arguments += pairs("panels", ctx.attr.figures, ctx.files.panels)
     ctx.actions.run(
         executable = ctx.executable.program,
         arguments = arguments,
-        inputs = ctx.files.results + ctx.files.panels + ctx.files.coverage + [
+        inputs = ctx.files.results + ctx.files.panels + [
             ctx.file.contents,
+            ctx.file.coverage,
             ctx.file.ledger,
             ctx.file.style,
         ],
@@ -31,7 +32,7 @@ _build_page = rule(
     implementation = _build_page_impl,
     attrs = {
         "contents": attr.label(mandatory = True, allow_single_file = True),
-        "coverage": attr.label(mandatory = True, allow_files = True),
+        "coverage": attr.label(mandatory = True, allow_single_file = True),
         "experiments": attr.string_list(mandatory = True),
         "figures": attr.string_list(mandatory = True),
         "ledger": attr.label(mandatory = True, allow_single_file = True),
@@ -57,7 +58,7 @@ def report_page(name, overview, sections):
     _build_page(
         name = name,
         contents = "//analysis:contents.bzl",
-        coverage = "//testdata:coverage",
+        coverage = "//testdata:coverage.json",
         experiments = experiments,
         figures = figures,
         ledger = "//testdata:claims.json",

@@ -1,14 +1,16 @@
 """Finds numbers that somebody typed where one from the data belongs.
 
 The rules:
-  - contents.bzl: no text has a digit outside a placeholder. Names, and the
+  - contents.bzl: no text has a digit outside {{ ... }}. Names, and the
     chapter's own figure numbers in "chapter_figure", are no texts.
   - Figure scripts: no string has a digit, except names (of claims, members and
     files: lower case joined by _ . / -), pointers, formats within {...}, and
     mathematics within formula(...).
     No number equals one that the chapter prints with three digits or more, or
-    a knob of three digits or more.
+    a parameter of three digits or more.
   - The report's scripts: no text in Text(...) or say(...) has a digit.
+  - The page's template: no text outside of tags has one, and no string in an
+    expression.
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ import ast
 import re
 from typing import Any, Iterator
 
-from analysis.report.template import without_placeholders
-
 _NAME = re.compile(r"[a-z][a-z0-9]*([_./-][a-z0-9*]+)+|/[A-Za-z0-9_/*~ ]*")
 _COLOR = re.compile(r"#[0-9A-Fa-f]{6}")
 _NOT_TEXTS = {"experiment", "name", "chapter_figure"}
 _DIGIT = re.compile(r"[0-9]")
+_PLACEHOLDER = re.compile(r"\{[^{}]*\}")
+_EXPRESSION = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+_NO_TEXT = re.compile(r"\{#.*?#\}|<style>.*?</style>|<[^<>]*>", re.DOTALL)
 
 
 def in_contents(source: str) -> list[str]:
@@ -42,7 +45,7 @@ def in_contents(source: str) -> list[str]:
     for statement in ast.parse(source).body:
         if isinstance(statement, ast.Assign):
             for text in texts(ast.literal_eval(statement.value)):
-                if _DIGIT.search(without_placeholders(text)):
+                if _DIGIT.search(_PLACEHOLDER.sub("", text)):
                     found.append(text)
     return found
 
@@ -105,7 +108,7 @@ def strings_with_digits(tree: ast.AST) -> list[str]:
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
         and id(node) not in skipped
-        and _DIGIT.search(without_placeholders(node.value))
+        and _DIGIT.search(_PLACEHOLDER.sub("", node.value))
         and not _NAME.fullmatch(node.value)
         and not _COLOR.fullmatch(node.value)
     ]
@@ -142,3 +145,11 @@ def in_report_script(source: str) -> list[str]:
         ):
             found += strings_with_digits(node)
     return found
+
+
+def in_template(source: str) -> list[str]:
+    """Texts of an HTML template, and strings in its expressions, with a digit."""
+    expressions = _EXPRESSION.findall(source)
+    strings = re.findall(r'"([^"]*)"', " ".join(expressions))
+    texts = _NO_TEXT.sub("\n", _EXPRESSION.sub("", source)).splitlines()
+    return [text for text in strings + texts if _DIGIT.search(text)]

@@ -13,25 +13,23 @@ ANALYSIS = FOLDER.parent
 ROOT = ANALYSIS.parent
 REPORT_SCRIPTS = (
     "agreement.py",
-    "claims_table.py",
-    "coverage.py",
     "../lib/judged_claims.py",
     "page.py",
-    "page_parts.py",
+    "texts.py",
 )
 
 
 class Rules(unittest.TestCase):
     def test_contents(self):
-        source = 'SECTIONS = [{{"name": "f1", "caption_en": "{}"}}]'
+        source = 'SECTIONS = [{"name": "f1", "caption_en": "TEXT"}]'
         for text, found in (
             ("no digit", 0),
-            ("{published:e.a_1}", 0),
-            ("{result:e:/a/0:.3f} of x", 0),
+            ("{{ published('e.a_1') }}", 0),
+            ("{{ result('e', '/a/0', '.3f') }} of x", 0),
             ("about 0.5", 1),
-            ("{result:e:/a/0} of 16", 1),
+            ("{{ result('e', '/a/0') }} of 16", 1),
         ):
-            problems = typed_numbers.in_contents(source.format(text))
+            problems = typed_numbers.in_contents(source.replace("TEXT", text))
             self.assertEqual(len(problems), found, text)
 
     def test_strings_of_figure_scripts(self):
@@ -78,6 +76,17 @@ class Rules(unittest.TestCase):
             problems = typed_numbers.in_report_script(line)
             self.assertEqual(len(problems), found, line)
 
+    def test_templates(self):
+        for line, found in (
+            ('<h2 id="a1">{{ both(Text("claims", "论断")) }}</h2>', 0),
+            ("{{ claims[0].id }}{# 3 #}<style>p{top:2px}</style>", 0),
+            ('<p>{{ Text("27 claims", "论断") }}</p>', 1),
+            ('{% set x = Text("claims", "共 3 条") %}', 1),
+            ("<p>All 27 claims</p>", 1),
+        ):
+            problems = typed_numbers.in_template(line)
+            self.assertEqual(len(problems), found, line)
+
 
 class Files(unittest.TestCase):
     def test_contents(self):
@@ -111,6 +120,10 @@ class Files(unittest.TestCase):
         for name in REPORT_SCRIPTS:
             source = (FOLDER / name).read_text(encoding="utf-8")
             self.assertEqual(typed_numbers.in_report_script(source), [], name)
+
+    def test_the_template(self):
+        source = (FOLDER / "page.html").read_text(encoding="utf-8")
+        self.assertEqual(typed_numbers.in_template(source), [])
 
 
 if __name__ == "__main__":
