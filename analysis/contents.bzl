@@ -1,11 +1,12 @@
 """What the report shows, in order: one entry per experiment.
 
 To add an experiment to the report, add its entry to SECTIONS. A figure named
-here is a `figure` target of analysis/BUILD. Bazel reads these lists for names;
-contents.py reads them for texts, so each stays one plain literal.
+here is a `figure` target of analysis/figures/BUILD. Bazel reads these lists for
+names; report/contents.py reads them for texts, so each stays one plain literal.
 
-No text holds a digit: numbers come from verified results by placeholders
-(template.py), and the chapter's own figure numbers stand in "chapter_figure".
+No text holds a digit: it asks verified results for its numbers
+(report/texts.py), and the chapter's own figure numbers stand in
+"chapter_figure".
 """
 
 # Figures over all experiments, at the top of the page.
@@ -45,7 +46,7 @@ SECTIONS = [
                     through attention one. (c) With a tanh in the loop the
                     gradient that reaches a token fades with every update;
                     without it, it does not fade but narrows: of its directions
-                    {result:layer_cost:/gradient/linear/directions_kept/value:.0%}
+                    {{ result("layer_cost", "/gradient/linear/directions_kept/value", ".0%") }}
                     are left at the largest distance. Through attention
                     distance does not matter (bands: four standard errors). (d) While
                     generating, a recurrence remembers one state, attention
@@ -55,7 +56,7 @@ SECTIONS = [
                     循环需要的步数等于位置之差，经过注意力只需一步。(c) 循环内有 tanh 时，
                     到达某个 token 的梯度在每次更新中衰减；没有 tanh
                     时不衰减，但会变窄：在最大距离处只剩
-                    {result:layer_cost:/gradient/linear/directions_kept/value:.0%}
+                    {{ result("layer_cost", "/gradient/linear/directions_kept/value", ".0%") }}
                     的方向。经过注意力则与距离无关（色带为四个标准误差）。(d) 生成时，循环只需记住一个状态，注意力需要记住每个 token
                     的键和值。""",
             },
@@ -79,24 +80,24 @@ SECTIONS = [
                     moves the weights from equal shares to one single key.
                     (b) The answer moves in a straight line from the mean of
                     the values to the value of the best key; the printed
-                    answer is ({published:soft_lookup.output_1},
-                    {published:soft_lookup.output_2}). (c) While the query
+                    answer is ({{ published("soft_lookup.output_1") }},
+                    {{ published("soft_lookup.output_2") }}). (c) While the query
                     turns, the hard answer stands still and then jumps
-                    ({result:soft_lookup:/path/hard_jumps} times), so it has no
+                    ({{ result("soft_lookup", "/path/hard_jumps") }} times), so it has no
                     useful gradient; the soft answer always has a slope. (d) So
                     gradient descent moves only the soft one: the loss falls to
-                    {result:soft_lookup:/learning/soft_loss_last_over_first/mean:.1g}
+                    {{ result("soft_lookup", "/learning/soft_loss_last_over_first/mean", ".1g") }}
                     of its start, the hard one's stays.""",
                 "caption_zh": """软查找介于简单平均与精确命中之间。(a) 所有分数
                     同乘一个因子，权重就从均分变为集中在一个键上。(b) 答案沿直线
                     从各值的平均移到最佳键的值；书中印出的答案是
-                    ({published:soft_lookup.output_1},
-                    {published:soft_lookup.output_2})。(c) 查询转动时，硬查找的
+                    ({{ published("soft_lookup.output_1") }},
+                    {{ published("soft_lookup.output_2") }})。(c) 查询转动时，硬查找的
                     答案先保持不变再突然跳变（共
-                    {result:soft_lookup:/path/hard_jumps}
+                    {{ result("soft_lookup", "/path/hard_jumps") }}
                     次），没有有用的梯度；软查找的答案处处有斜率。(d)
                     因此梯度下降只能改进软查找：损失降到起始的
-                    {result:soft_lookup:/learning/soft_loss_last_over_first/mean:.1g}
+                    {{ result("soft_lookup", "/learning/soft_loss_last_over_first/mean", ".1g") }}
                     倍，硬查找的损失不变。""",
             },
         ],
@@ -115,12 +116,12 @@ SECTIONS = [
                     differ in order only; a line joins a word's two outputs.
                     (a) Attention alone gives each word the same output in
                     both, to rounding
-                    ({result:permutation:/sentences/draws} draws). (b) A causal
+                    ({{ result("permutation", "/sentences/draws") }} draws). (b) A causal
                     mask breaks the symmetry, since what came before differs.
                     (c) So does a vector added for each position.""",
                 "caption_zh": """两个仅顺序不同的句子中各词的输出；连线连接同一个词的
                     两个输出。(a) 单靠注意力，每个词在两句中的输出相同，只差舍入误差
-                    （{result:permutation:/sentences/draws} 次抽样）。(b) 因果掩码打破
+                    （{{ result("permutation", "/sentences/draws") }} 次抽样）。(b) 因果掩码打破
                     对称，因为之前的内容不同。(c) 为每个位置加上一个向量同样打破
                     对称。""",
             },
@@ -140,15 +141,15 @@ SECTIONS = [
                 "name": "attention_shapes",
                 "chapter_figure": "6.2",
                 "caption_en": """The shapes of the tensors, read off a run with
-                    {result:masking:/shapes/figure/X/sizes/0} tokens and width
-                    {result:masking:/shapes/figure/X/sizes/1} (sides drawn on a
+                    {{ result("masking", "/shapes/figure/X/sizes/0") }} tokens and width
+                    {{ result("masking", "/shapes/figure/X/sizes/1") }} (sides drawn on a
                     logarithmic scale). (a) One input gives queries, keys and
                     values, a row per token. (b) Every query scores every key;
                     the filled rows belong to one query all the way from Q to
                     its output in O.""",
                 "caption_zh": """各张量的形状，取自一次实际运行：
-                    {result:masking:/shapes/figure/X/sizes/0} 个 token，宽度
-                    {result:masking:/shapes/figure/X/sizes/1}（边长按对数绘制）。
+                    {{ result("masking", "/shapes/figure/X/sizes/0") }} 个 token，宽度
+                    {{ result("masking", "/shapes/figure/X/sizes/1") }}（边长按对数绘制）。
                     (a) 同一输入给出查询、键和值，每个 token 一行。(b) 每个查询给每个
                     键打分；着色的行从 Q 到 O 中的输出都属于同一个查询。""",
             },
@@ -158,24 +159,24 @@ SECTIONS = [
                     query sees itself and what came before; padding is hidden
                     from every query. (b) With the causal mask one pass gives
                     the same losses as one pass for each prefix
-                    ({result:masking:/prefixes/passes/together} against
-                    {result:masking:/prefixes/passes/separate} passes); without
+                    ({{ result("masking", "/prefixes/passes/together") }} against
+                    {{ result("masking", "/prefixes/passes/separate") }} passes); without
                     it the future leaks in. (c) In a left-padded batch the
                     first pads see nothing; a softmax by hand answers NaN, and
-                    after {result:masking:/fully_masked/layers} layers
-                    {result:masking:/fully_masked/by_hand/nan_tokens_after_last_layer}
-                    of {result:masking:/padding/lengths/1} real tokens are
+                    after {{ result("masking", "/fully_masked/layers") }} layers
+                    {{ result("masking", "/fully_masked/by_hand/nan_tokens_after_last_layer") }}
+                    of {{ result("masking", "/padding/lengths/1") }} real tokens are
                     spoilt. (d) A large negative penalty leaves a small weight;
                     only minus infinity leaves none.""",
                 "caption_zh": """掩码的作用。(a) 在因果掩码下，查询只能看见自己和之前
                     的位置；填充对所有查询隐藏。(b) 有因果掩码时，一次前向得到的损失
-                    与逐个前缀计算的相同（{result:masking:/prefixes/passes/together}
-                    次对 {result:masking:/prefixes/passes/separate}
+                    与逐个前缀计算的相同（{{ result("masking", "/prefixes/passes/together") }}
+                    次对 {{ result("masking", "/prefixes/passes/separate") }}
                     次前向）；没有掩码，未来就会泄漏进来。(c) 左填充的 batch 中，开头的
                     填充什么也看不见；手写 softmax 给出 NaN，经过
-                    {result:masking:/fully_masked/layers} 层后，
-                    {result:masking:/padding/lengths/1} 个真实 token 中有
-                    {result:masking:/fully_masked/by_hand/nan_tokens_after_last_layer}
+                    {{ result("masking", "/fully_masked/layers") }} 层后，
+                    {{ result("masking", "/padding/lengths/1") }} 个真实 token 中有
+                    {{ result("masking", "/fully_masked/by_hand/nan_tokens_after_last_layer") }}
                     个被污染。(d) 很大的负惩罚仍留下很小的权重；只有负无穷使之为零。""",
             },
         ],
@@ -191,9 +192,9 @@ SECTIONS = [
             {
                 "name": "saturation",
                 "chapter_figure": "6.3",
-                "caption_en": """Rows of {parameter:saturation:keys} random
-                    keys at head width {parameter:saturation:width},
-                    {parameter:saturation:draws} draws. (a) Without the scale
+                "caption_en": """Rows of {{ parameter("saturation", "keys") }} random
+                    keys at head width {{ parameter("saturation", "width") }},
+                    {{ parameter("saturation", "draws") }} draws. (a) Without the scale
                     most rows give nearly all their weight to one key. (b)
                     Their entropy is near zero; with the scale it is near that
                     of equal weights. (c) The cause: the spread of a dot
@@ -201,9 +202,9 @@ SECTIONS = [
                     distribution of the entries; dividing by that root undoes
                     it. (d) The effect: hardly any gradient passes an unscaled
                     softmax at large widths (bands: four standard errors).""",
-                "caption_zh": """头宽度 {parameter:saturation:width}、每行
-                    {parameter:saturation:keys} 个随机键、
-                    {parameter:saturation:draws} 次抽样。(a) 不缩放时，大多数行把几乎
+                "caption_zh": """头宽度 {{ parameter("saturation", "width") }}、每行
+                    {{ parameter("saturation", "keys") }} 个随机键、
+                    {{ parameter("saturation", "draws") }} 次抽样。(a) 不缩放时，大多数行把几乎
                     全部权重给了一个键。(b) 这些行的熵接近零；缩放后接近均匀权重的熵。
                     (c) 原因：无论各元素的分布如何，点积的离散程度都按宽度的平方根增长；
                     除以该平方根即可抵消。(d) 后果：宽度较大时，几乎没有梯度能通过未缩放
@@ -225,25 +226,25 @@ SECTIONS = [
                 "caption_en": """A small model learns to find the matching key.
                     Started from unscaled scores it learns more slowly: under
                     gradient descent the same scaled model needs
-                    {result:saturation:/training/gradient_descent/slowdown/unscaled_start/value:.1f}
+                    {{ result("saturation", "/training/gradient_descent/slowdown/unscaled_start/value", ".1f") }}
                     times as many steps from that start, under Adam
-                    {result:saturation:/training/adam/slowdown/unscaled_start/value:.1f}
+                    {{ result("saturation", "/training/adam/slowdown/unscaled_start/value", ".1f") }}
                     times. The unscaled model is not always slower under plain
                     gradient descent at the same rate
-                    ({result:saturation:/training/gradient_descent/slowdown/unscaled/value:.2f}
+                    ({{ result("saturation", "/training/gradient_descent/slowdown/unscaled/value", ".2f") }}
                     times): its queries and keys also get larger gradients. At
                     the best rate for each it needs
-                    {result:saturation:/training/gradient_descent/best_rate_slowdown/unscaled/value:.1f}
+                    {{ result("saturation", "/training/gradient_descent/best_rate_slowdown/unscaled/value", ".1f") }}
                     times as many.""",
                 "caption_zh": """一个小模型学习找到匹配的键。从未缩放的分数出发学得更慢：
                     用梯度下降时，同一个缩放模型从该起点出发需要
-                    {result:saturation:/training/gradient_descent/slowdown/unscaled_start/value:.1f}
+                    {{ result("saturation", "/training/gradient_descent/slowdown/unscaled_start/value", ".1f") }}
                     倍的步数，用 Adam 时为
-                    {result:saturation:/training/adam/slowdown/unscaled_start/value:.1f}
+                    {{ result("saturation", "/training/adam/slowdown/unscaled_start/value", ".1f") }}
                     倍。学习率相同时，未缩放模型用普通梯度下降并不总是更慢
-                    （{result:saturation:/training/gradient_descent/slowdown/unscaled/value:.2f}
+                    （{{ result("saturation", "/training/gradient_descent/slowdown/unscaled/value", ".2f") }}
                     倍）：它的查询和键得到的梯度也更大。若各用最佳学习率，它需要
-                    {result:saturation:/training/gradient_descent/best_rate_slowdown/unscaled/value:.1f}
+                    {{ result("saturation", "/training/gradient_descent/best_rate_slowdown/unscaled/value", ".1f") }}
                     倍的步数。""",
             },
         ],
@@ -253,9 +254,9 @@ SECTIONS = [
         "title_en": "The worked example, forward and backward",
         "title_zh": "手算示例：前向与反向",
         "question_en": """Does the example on
-            {result:worked_example:/inputs/tokens} tokens come out, forward and
+            {{ result("worked_example", "/inputs/tokens") }} tokens come out, forward and
             backward, to the last printed digit, and what does it show?""",
-        "question_zh": """{result:worked_example:/inputs/tokens} 个 token
+        "question_zh": """{{ result("worked_example", "/inputs/tokens") }} 个 token
             的示例，前向和反向是否与印出的每一位数字相符？它说明了什么？""",
         "figures": [
             {
@@ -267,20 +268,20 @@ SECTIONS = [
                     third inside; lines are as thick as the weights. (b)
                     Without the mask, enlarged: removing the scale moves every
                     output towards its best match. (c)
-                    {parameter:worked_example:hull_draws} random queries and
+                    {{ parameter("worked_example", "hull_draws") }} random queries and
                     keys: softmax weights never leave the hull
-                    ({result:worked_example:/geometry/hull/attention/outside}
+                    ({{ result("worked_example", "/geometry/hull/attention/outside") }}
                     outside), the raw scores as weights mostly do
-                    ({result:worked_example:/geometry/hull/scores_without_softmax/outside}
+                    ({{ result("worked_example", "/geometry/hull/scores_without_softmax/outside") }}
                     outside).""",
                 "caption_zh": """输出位于查询可见的值的凸包内。(a) 因果掩码下：第一个输出
                     就是第一个值，第二个在边上，第三个在内部；线的粗细表示权重。(b)
                     去掉掩码，局部放大：去掉缩放使每个输出移向其最佳匹配。(c)
-                    {parameter:worked_example:hull_draws} 组随机的查询和键：softmax
+                    {{ parameter("worked_example", "hull_draws") }} 组随机的查询和键：softmax
                     权重从不离开凸包（外部
-                    {result:worked_example:/geometry/hull/attention/outside}
+                    {{ result("worked_example", "/geometry/hull/attention/outside") }}
                     个），直接用分数作权重则大多离开（外部
-                    {result:worked_example:/geometry/hull/scores_without_softmax/outside}
+                    {{ result("worked_example", "/geometry/hull/scores_without_softmax/outside") }}
                     个）。""",
             },
             {
@@ -291,13 +292,13 @@ SECTIONS = [
                     below a negative one, so that it is raised; one near the
                     average hardly any. (b) Pulls on the query: on its first component they cancel, on its second
                     they do not. (c) The same rule on
-                    {parameter:worked_example:rule_rows} random rows (a sample
+                    {{ parameter("worked_example", "rule_rows") }} random rows (a sample
                     is shown): the sign follows the value's offer, the size the
                     weight.""",
                 "caption_zh": """手算反向传播。(a) 值的 g 高于当前平均，其分数的梯度为正，
                     梯度下降会降低该分数；低于平均则梯度为负，分数被提高；接近平均则几乎为零。(b) 对查询的拉力：在第一分量上相互
                     抵消，在第二分量上则不然。(c) 在
-                    {parameter:worked_example:rule_rows}
+                    {{ parameter("worked_example", "rule_rows") }}
                     个随机行上的同一规则（图中为样本）：符号由 g 与平均之差决定，大小由
                     权重决定。""",
             },
@@ -323,37 +324,37 @@ SECTIONS = [
                     the head is wide. (c) Feed-forward layers stay at their
                     position; only attention carries information across. (d)
                     Operations of a layer of width
-                    {parameter:multi_head:large_width}: projections grow with
+                    {{ parameter("multi_head", "large_width") }}: projections grow with
                     the length, scores and averages with its square.""",
                 "caption_zh": """多个头。(a) 一个 softmax 只有总量为一的权重可分：无论
                     分数如何，输出总与两个目标值之一至少相差一半；两个头则都能取到。(b)
                     每个头在较窄的空间中工作：两个电路中超出舍入误差的奇异值个数等于头的
                     宽度。(c) 前馈网络只在自己的位置上计算；只有注意力跨位置传递信息。(d)
-                    宽度为 {parameter:multi_head:large_width}
+                    宽度为 {{ parameter("multi_head", "large_width") }}
                     的一层的运算量：投影随长度增长，打分与加权平均随长度的平方增长。""",
             },
             {
                 "name": "hand_built_circuit",
                 "caption_en": """An induction circuit with weights set by hand
-                    reads "{result:multi_head:/induction/sentence/1}
-                    {result:multi_head:/induction/sentence/2} …
-                    {result:multi_head:/induction/sentence/1}" and predicts
-                    "{result:multi_head:/induction/variants/intact/predicted}".
+                    reads "{{ result("multi_head", "/induction/sentence/1") }}
+                    {{ result("multi_head", "/induction/sentence/2") }} …
+                    {{ result("multi_head", "/induction/sentence/1") }}" and predicts
+                    "{{ result("multi_head", "/induction/variants/intact/predicted") }}".
                     (a) In the first layer every token looks one back and notes
                     what stands there. (b) In the second layer the last token
                     finds the position that noted it, and copies what stands
-                    there. (c) Of {result:multi_head:/induction/drawn/sequences}
+                    there. (c) Of {{ result("multi_head", "/induction/drawn/sequences") }}
                     random sequences the circuit completes all; broken in any
                     of these ways it completes few or none (lines: four
                     standard errors).""",
                 "caption_zh": """手工设定权重的归纳电路，读到
-                    “{result:multi_head:/induction/sentence/1}
-                    {result:multi_head:/induction/sentence/2} …
-                    {result:multi_head:/induction/sentence/1}”后预测
-                    “{result:multi_head:/induction/variants/intact/predicted}”。(a)
+                    “{{ result("multi_head", "/induction/sentence/1") }}
+                    {{ result("multi_head", "/induction/sentence/2") }} …
+                    {{ result("multi_head", "/induction/sentence/1") }}”后预测
+                    “{{ result("multi_head", "/induction/variants/intact/predicted") }}”。(a)
                     第一层中，每个 token 看前一个位置，记下那里是什么。(b)
                     第二层中，最后一个 token 找到记下了自己的位置，并复制那里的内容。(c)
-                    {result:multi_head:/induction/drawn/sequences}
+                    {{ result("multi_head", "/induction/drawn/sequences") }}
                     个随机序列，电路全部补全正确；以这些方式中的任何一种破坏后，则很少或
                     完全不能（线段为四个标准误差）。""",
             },
@@ -374,30 +375,30 @@ SECTIONS = [
                 "caption_en": """The two heads that a trained model continues
                     repetitions with, found by what their removal costs. (a) On
                     a sequence that repeats a block of
-                    {result:induction:/example/period} tokens (lines), the
+                    {{ result("induction", "/example/period") }} tokens (lines), the
                     first head looks at the position before, (b) the second at
                     what followed the token's earlier copies. (c) The loss on
                     repeats falls within a narrow window (grey); where nothing
                     can be predicted it rises and recovers. (d) The second
                     head's score jumps in that window. (e) Without the first
-                    head {result:induction:/found/previous_token/zero/accuracy/value:.0%}
+                    head {{ result("induction", "/found/previous_token/zero/accuracy/value", ".0%") }}
                     of the repeated tokens are still predicted, without its
                     neighbour
-                    {result:induction:/found/other_first/zero/accuracy/value:.0%};
+                    {{ result("induction", "/found/other_first/zero/accuracy/value", ".0%") }};
                     the heads of the second layer stand in for each other.
                     (f) The first head acts through the keys of the second
                     layer alone (lines: four standard errors over
                     sequences).""",
                 "caption_zh": """训练后的模型续写重复所用的两个头，依据去掉它们的代价
                     找到。(a) 在一个重复
-                    {result:induction:/example/period} 个 token
+                    {{ result("induction", "/example/period") }} 个 token
                     的序列上（细线标出周期），第一个头看前一个位置，(b)
                     第二个头看该 token 先前各次出现之后的内容。(c)
                     重复部分的损失在一个狭窄窗口（灰色）内下降；不可预测的部分先升后降。(d)
                     第二个头的得分在该窗口内跃升。(e) 去掉第一个头后，仍有
-                    {result:induction:/found/previous_token/zero/accuracy/value:.0%}
+                    {{ result("induction", "/found/previous_token/zero/accuracy/value", ".0%") }}
                     的重复 token 被预测正确，去掉同层另一个头则为
-                    {result:induction:/found/other_first/zero/accuracy/value:.0%}；第二层的两个头可以互相替代。(f)
+                    {{ result("induction", "/found/other_first/zero/accuracy/value", ".0%") }}；第二层的两个头可以互相替代。(f)
                     第一个头只通过第二层的键起作用（线段为对序列的四个标准误差）。""",
             },
             {
@@ -405,7 +406,7 @@ SECTIONS = [
                 "caption_en": """The circuit in the weights, without running the
                     model. (a) What attending to a token writes to the logits:
                     for
-                    {result:induction:/circuits/output/largest_on_diagonal:.0%}
+                    {{ result("induction", "/circuits/output/largest_on_diagonal", ".0%") }}
                     of the tokens the largest raise is its own. (b) How a
                     token's query likes a key into which the first head has
                     written a token: again the diagonal. (c) The second layer
@@ -416,7 +417,7 @@ SECTIONS = [
                     wrote, so its mean over all positions is low.""",
                 "caption_zh": """权重中的电路，无须运行模型。(a) 关注某个 token
                     会向 logits 写入什么：对
-                    {result:induction:/circuits/output/largest_on_diagonal:.0%}
+                    {{ result("induction", "/circuits/output/largest_on_diagonal", ".0%") }}
                     的 token，提高最多的是它自身。(b) 某个 token
                     的查询对第一个头写入了某 token 的键有多匹配：同样是对角线。(c)
                     第二层用键读取第一个头的写入，强于随机头（色带为两个标准差）；用查询则更弱。(d)
@@ -451,8 +452,8 @@ SECTIONS = [
             {
                 "name": "induction_seeds",
                 "caption_en": """Models that differ in nothing but the seed:
-                    {result:induction_sweep:/formed/count} of
-                    {result:induction_sweep:/formed/of} form the circuit.
+                    {{ result("induction_sweep", "/formed/count") }} of
+                    {{ result("induction_sweep", "/formed/of") }} form the circuit.
                     (a) Repeated tokens predicted, as it is, without the
                     previous-token head, and without the other head of its
                     layer. Where the model shares the work between both heads
@@ -460,8 +461,8 @@ SECTIONS = [
                     learns to use its context, and the step at which the
                     induction score has made half of its rise.""",
                 "caption_zh": """仅随机种子不同的模型：
-                    {result:induction_sweep:/formed/of} 个中有
-                    {result:induction_sweep:/formed/count} 个形成该电路。(a)
+                    {{ result("induction_sweep", "/formed/of") }} 个中有
+                    {{ result("induction_sweep", "/formed/count") }} 个形成该电路。(a)
                     预测正确的重复 token：原样、去掉前一 token
                     头、去掉同层另一个头。若模型由两个头分担这项工作，缺少任何一个都无妨。(b)
                     模型学会利用上下文的窗口，以及归纳得分升到一半的步数。""",

@@ -35,18 +35,18 @@ const std::map<std::string, KindRule>& KindRules() {
   return rules;
 }
 
-const std::map<std::string, Verdict>& Standings() {
-  static const auto& standings =
+const std::map<std::string, Verdict>& ExpectedVerdicts() {
+  static const auto& verdicts =
       *new std::map<std::string, Verdict>{{"holds", Verdict::kHolds},
                                           {"one_reading", Verdict::kOneReading},
                                           {"fails", Verdict::kFails}};
-  return standings;
+  return verdicts;
 }
 
 const std::set<std::string>& ClaimFields() {
   static const auto& fields = *new std::set<std::string>{
       "id",         "section", "statement", "statement_zh", "published",
-      "experiment", "pointer", "kind",      "check",        "standing"};
+      "experiment", "pointer", "kind",      "check",        "expected"};
   return fields;
 }
 
@@ -141,17 +141,18 @@ absl::Status ParseMeasured(const Json& json, Claim& claim) {
                               StringField(json, claim.id, "experiment"));
   SOFTLOOKUP_ASSIGN_OR_RETURN(claim.pointer,
                               StringField(json, claim.id, "pointer"));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(const std::string standing,
-                              StringField(json, claim.id, "standing"));
-  const auto known = Standings().find(standing);
-  if (known == Standings().end()) {
-    return ClaimError(claim.id, "unknown standing \"" + standing + "\"");
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const std::string expected,
+                              StringField(json, claim.id, "expected"));
+  const auto known = ExpectedVerdicts().find(expected);
+  if (known == ExpectedVerdicts().end()) {
+    return ClaimError(claim.id,
+                      "unknown expected verdict \"" + expected + "\"");
   }
-  claim.standing = known->second;
-  if (claim.standing == Verdict::kOneReading &&
+  claim.expected = known->second;
+  if (claim.expected == Verdict::kOneReading &&
       !claim.check.contains("other_pointer")) {
     return ClaimError(claim.id,
-                      "standing one_reading needs check.other_pointer");
+                      "expected one_reading needs check.other_pointer");
   }
   return absl::OkStatus();
 }
@@ -192,8 +193,8 @@ absl::StatusOr<Claim> ParseClaim(const Json& json, size_t index) {
   }
   SOFTLOOKUP_RETURN_IF_ERROR(CheckParameters(claim, kind, rule->second));
   if (claim.kind == ClaimKind::kCited) {
-    claim.standing = Verdict::kNotTested;
-    for (const std::string field : {"experiment", "pointer", "standing"}) {
+    claim.expected = Verdict::kNotTested;
+    for (const std::string field : {"experiment", "pointer", "expected"}) {
       if (json.contains(field)) {
         return ClaimError(claim.id, "a cited claim has no \"" + field + "\"");
       }

@@ -64,7 +64,7 @@ struct Claim {
   std::string pointer;                   // RFC 6901, into `results`
   ClaimKind kind = ClaimKind::kCited;
   Json check;  // the kind's parameters
-  Verdict standing = Verdict::kHolds;
+  Verdict expected = Verdict::kHolds;
 };
 
 // InvalidArgument, naming the claim and the field, when the ledger has an

@@ -20,7 +20,7 @@ Json ExactClaim() {
           {"statement", "The mean."}, {"statement_zh", "均值。"},
           {"published", "0.50"},      {"experiment", "lab"},
           {"pointer", "/mean"},       {"kind", "exact"},
-          {"check", Json::object()},  {"standing", "holds"}};
+          {"check", Json::object()},  {"expected", "holds"}};
 }
 
 Json ClaimOfKind(const std::string& kind, Json check) {
@@ -48,7 +48,7 @@ Json QualitativeClaim() {
 Json CitedClaim() {
   Json claim = ExactClaim();
   claim["kind"] = "cited";
-  for (const char* field : {"experiment", "pointer", "standing"}) {
+  for (const char* field : {"experiment", "pointer", "expected"}) {
     claim.erase(field);
   }
   return claim;
@@ -99,7 +99,7 @@ TEST(ParseLedger, ReadsEveryFieldOfEveryKind) {
   EXPECT_EQ(exact.pointer, "/mean");
   EXPECT_EQ(exact.kind, ClaimKind::kExact);
   EXPECT_EQ(exact.check, Json::object());
-  EXPECT_EQ(exact.standing, Verdict::kHolds);
+  EXPECT_EQ(exact.expected, Verdict::kHolds);
   EXPECT_EQ((*claims)[1].kind, ClaimKind::kIdentity);
   EXPECT_EQ((*claims)[1].check["bound"], 1e-15);
   EXPECT_EQ((*claims)[2].kind, ClaimKind::kStatistical);
@@ -107,17 +107,17 @@ TEST(ParseLedger, ReadsEveryFieldOfEveryKind) {
   EXPECT_FALSE((*claims)[3].published.has_value());
   EXPECT_EQ((*claims)[4].kind, ClaimKind::kCited);
   EXPECT_EQ((*claims)[4].experiment, "");
-  EXPECT_EQ((*claims)[4].standing, Verdict::kNotTested);
+  EXPECT_EQ((*claims)[4].expected, Verdict::kNotTested);
 }
 
-TEST(ParseLedger, ReadsEveryStanding) {
-  const auto standing = [](const Json& claim) {
+TEST(ParseLedger, ReadsEveryExpectedVerdict) {
+  const auto expected = [](const Json& claim) {
     const auto claims = ParseLedger(Json::array({claim}));
-    return claims.ok() ? claims->front().standing : Verdict::kNotTested;
+    return claims.ok() ? claims->front().expected : Verdict::kNotTested;
   };
-  EXPECT_EQ(standing(ExactClaim()), Verdict::kHolds);
-  EXPECT_EQ(standing(With(ExactClaim(), "standing", "fails")), Verdict::kFails);
-  EXPECT_EQ(standing(WithCheck(With(ExactClaim(), "standing", "one_reading"),
+  EXPECT_EQ(expected(ExactClaim()), Verdict::kHolds);
+  EXPECT_EQ(expected(With(ExactClaim(), "expected", "fails")), Verdict::kFails);
+  EXPECT_EQ(expected(WithCheck(With(ExactClaim(), "expected", "one_reading"),
                                "other_pointer", "/other")),
             Verdict::kOneReading);
 }
@@ -181,14 +181,14 @@ TEST(ParseLedger, RejectsWithTheClaimAndTheField) {
        "claim \"lab.mean\": no field \"experiment\""},
       {Without(ExactClaim(), "pointer"),
        "claim \"lab.mean\": no field \"pointer\""},
-      {Without(ExactClaim(), "standing"),
-       "claim \"lab.mean\": no field \"standing\""},
-      {With(ExactClaim(), "standing", "maybe"),
-       "claim \"lab.mean\": unknown standing \"maybe\""},
-      {With(ExactClaim(), "standing", "not tested"),
-       "claim \"lab.mean\": unknown standing \"not tested\""},
-      {With(ExactClaim(), "standing", "one_reading"),
-       "claim \"lab.mean\": standing one_reading needs check.other_pointer"},
+      {Without(ExactClaim(), "expected"),
+       "claim \"lab.mean\": no field \"expected\""},
+      {With(ExactClaim(), "expected", "maybe"),
+       "claim \"lab.mean\": unknown expected verdict \"maybe\""},
+      {With(ExactClaim(), "expected", "not tested"),
+       "claim \"lab.mean\": unknown expected verdict \"not tested\""},
+      {With(ExactClaim(), "expected", "one_reading"),
+       "claim \"lab.mean\": expected one_reading needs check.other_pointer"},
       {With(ExactClaim(), "published", nullptr),
        "claim \"lab.mean\": kind \"exact\" needs a published value"},
       {With(StatisticalClaim(), "published", nullptr),
@@ -241,8 +241,8 @@ TEST(ParseLedger, RejectsWithTheClaimAndTheField) {
        "claim \"lab.mean\": a cited claim has no \"experiment\""},
       {With(CitedClaim(), "pointer", "/mean"),
        "claim \"lab.mean\": a cited claim has no \"pointer\""},
-      {With(CitedClaim(), "standing", "holds"),
-       "claim \"lab.mean\": a cited claim has no \"standing\""},
+      {With(CitedClaim(), "expected", "holds"),
+       "claim \"lab.mean\": a cited claim has no \"expected\""},
   };
   for (const auto& [claim, message] : cases) {
     const absl::Status status = ParseError(claim);

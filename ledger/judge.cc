@@ -3,7 +3,7 @@
 //   judge --ledger=claims.json --results=soft_lookup.json
 //         [--verified=soft_lookup.verified.json]
 //
-// Prints the verdicts, or, when every one is as it stands and a verified file
+// Prints the verdicts, or, when every one is as expected and a verified file
 // is asked for, writes that instead: the results with their claims. Otherwise
 // exits with 1 and names each claim, its published value and ours.
 #include <cstdio>

@@ -13,31 +13,6 @@
 namespace softlookup {
 namespace {
 
-// A number as printed: its value, and half a unit of its last digit.
-struct PrintedNumber {
-  double value;
-  double half_unit;
-  int decimals;
-};
-
-std::optional<PrintedNumber> ParsePrinted(const std::string& text) {
-  PrintedNumber printed;
-  if (text.find_first_not_of("-0123456789.") != std::string::npos ||
-      !absl::SimpleAtod(text, &printed.value)) {
-    return std::nullopt;
-  }
-  const size_t point = text.find('.');
-  printed.decimals = point == std::string::npos
-                         ? 0
-                         : static_cast<int>(text.size() - point - 1);
-  // By way of the text, so that it is the double nearest to the decimal.
-  if (!absl::SimpleAtod(absl::StrCat("5e-", printed.decimals + 1),
-                        &printed.half_unit)) {
-    return std::nullopt;
-  }
-  return printed;
-}
-
 // The number that would have been printed `units` of the last digit higher.
 double Moved(const PrintedNumber& printed, double units) {
   const double value = printed.value + units * (2 * printed.half_unit);
@@ -50,14 +25,25 @@ double Moved(const PrintedNumber& printed, double units) {
 // The outcome of one rule on one value.
 struct Outcome {
   bool holds = false;
-  std::string bound;
+  Agreement agreement;
 };
 
-absl::StatusOr<double> NumberAt(const Json& results,
+// A finite number. One that is not finite meets or fails an inequality
+// whatever was measured, so nothing is judged by it.
+absl::StatusOr<double> Finite(const Json& json) {
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const double number, JsonNumber(json));
+  if (!std::isfinite(number)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "expected a finite number, found ", ShortestDouble(number)));
+  }
+  return number;
+}
+
+absl::StatusOr<double> FiniteAt(const Json& results,
                                 const std::string& pointer) {
   SOFTLOOKUP_ASSIGN_OR_RETURN(const Json* value,
                               ResolvePointer(results, pointer));
-  absl::StatusOr<double> number = JsonNumber(*value);
+  absl::StatusOr<double> number = Finite(*value);
   if (!number.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat("at \"", pointer, "\": ", number.status().message()));
@@ -67,11 +53,14 @@ absl::StatusOr<double> NumberAt(const Json& results,
 
 absl::StatusOr<Outcome> JudgeExact(const Claim& claim, const Json& ours) {
   const std::string& published = *claim.published;
-  Outcome outcome;
-  if (ours.is_string()) {
-    outcome.bound = "the same text";
-    outcome.holds = ours == published;
-    return outcome;
+  const absl::StatusOr<double> number = JsonNumber(ours);
+  const bool not_finite = number.ok() && !std::isfinite(*number);
+  // The very value that the row expects, and no other, may be non-finite.
+  if (not_finite && ShortestDouble(*number) == published) {
+    return Outcome{true, {SameText{}}};
+  }
+  if (ours.is_string() && !not_finite) {
+    return Outcome{ours == published, {SameText{}}};
   }
   const std::optional<PrintedNumber> printed = ParsePrinted(published);
   if (!printed.has_value()) {
@@ -79,26 +68,19 @@ absl::StatusOr<Outcome> JudgeExact(const Claim& claim, const Json& ours) {
         absl::StrCat("published \"", published,
                      "\" is not a number but our value is ", ours.dump()));
   }
-  SOFTLOOKUP_ASSIGN_OR_RETURN(const double value, JsonNumber(ours));
-  outcome.bound =
-      printed->decimals == 0
-          ? "the same integer"
-          : absl::StrCat("the same ", printed->decimals,
-                         printed->decimals == 1 ? " decimal" : " decimals");
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const double value, Finite(ours));
   std::string rounded = absl::StrFormat("%.*f", printed->decimals, value);
   // A tiny negative rounds to "-0.000", which nobody prints.
   if (rounded.find_first_not_of("-0.") == std::string::npos) {
     rounded.erase(0, rounded.find_first_not_of('-'));
   }
-  outcome.holds = rounded == published;
-  return outcome;
+  return Outcome{rounded == published, {SameDecimals{printed->decimals}}};
 }
 
 absl::StatusOr<Outcome> JudgeIdentity(const Claim& claim, const Json& ours) {
-  SOFTLOOKUP_ASSIGN_OR_RETURN(const double deviation, JsonNumber(ours));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const double deviation, Finite(ours));
   const double bound = claim.check["bound"].get<double>();
-  return Outcome{std::abs(deviation) <= bound,
-                 absl::StrFormat("at most %.3g", bound)};
+  return Outcome{std::abs(deviation) <= bound, {AtMost{bound}}};
 }
 
 // How many units of the last digit the printed value could move, in the
@@ -119,91 +101,78 @@ double DetectableUnits(const PrintedNumber& printed, double value, double reach,
 absl::StatusOr<Outcome> JudgeStatistical(const Claim& claim, const Json& ours,
                                          const Json& results,
                                          const std::string& error_field) {
-  SOFTLOOKUP_ASSIGN_OR_RETURN(const double value, JsonNumber(ours));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const double value, Finite(ours));
   SOFTLOOKUP_ASSIGN_OR_RETURN(
       const double error,
-      NumberAt(results, claim.check[error_field].get<std::string>()));
-  if (!(error > 0) || std::isinf(error)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("standard error ", ShortestDouble(error),
-                     " is not positive and finite"));
+      FiniteAt(results, claim.check[error_field].get<std::string>()));
+  if (!(error > 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "standard error ", ShortestDouble(error), " is not positive"));
   }
   const std::optional<PrintedNumber> printed = ParsePrinted(*claim.published);
   if (!printed.has_value()) {
     return absl::InvalidArgumentError(
         absl::StrCat("published \"", *claim.published, "\" is not a number"));
   }
-  const double reach =
+  Within rule;
+  rule.reach =
       claim.check["multiple"].get<double>() * error + printed->half_unit;
-  const double distance = std::abs(value - printed->value);
-  Outcome outcome;
-  outcome.holds = distance <= reach;
-  outcome.bound = absl::StrFormat("within %.3g", reach);
-  if (outcome.holds) {
+  rule.distance = std::abs(value - printed->value);
+  rule.standard_errors = rule.distance / error;
+  const bool holds = rule.distance <= rule.reach;
+  if (holds) {
     const double unit = 2 * printed->half_unit;
-    absl::StrAppendFormat(
-        &outcome.bound, "; would detect +%.*f or -%.*f", printed->decimals,
-        DetectableUnits(*printed, value, reach, 1) * unit, printed->decimals,
-        DetectableUnits(*printed, value, reach, -1) * unit);
-  } else {
-    absl::StrAppendFormat(&outcome.bound, "; is %.3g off, %.1f standard errors",
-                          distance, distance / error);
+    rule.detectable = {
+        .decimals = printed->decimals,
+        .up = DetectableUnits(*printed, value, rule.reach, 1) * unit,
+        .down = DetectableUnits(*printed, value, rule.reach, -1) * unit};
   }
-  return outcome;
+  return Outcome{holds, {rule}};
 }
 
 // The interval [low, high] at `pointer`, which must hold the effect.
-absl::StatusOr<std::pair<double, double>> IntervalAt(const Json& results,
-                                                     const std::string& pointer,
-                                                     double effect) {
+absl::StatusOr<Inequality::Interval> IntervalAt(const Json& results,
+                                                const std::string& pointer,
+                                                double effect) {
   SOFTLOOKUP_ASSIGN_OR_RETURN(const double low,
-                              NumberAt(results, pointer + "/0"));
+                              FiniteAt(results, pointer + "/0"));
   SOFTLOOKUP_ASSIGN_OR_RETURN(const double high,
-                              NumberAt(results, pointer + "/1"));
+                              FiniteAt(results, pointer + "/1"));
   if (!(low <= effect && effect <= high)) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "interval [%g, %g] does not hold the effect %g", low, high, effect));
   }
-  return std::make_pair(low, high);
+  return Inequality::Interval{low, high};
 }
 
 absl::StatusOr<Outcome> JudgeQualitative(const Claim& claim, const Json& ours,
                                          const Json& results,
                                          const std::string& interval_field) {
   const Json& check = claim.check;
-  const std::string op = check["op"].get<std::string>();
-  SOFTLOOKUP_ASSIGN_OR_RETURN(const double effect, JsonNumber(ours));
-  double threshold = 0;
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const double effect, Finite(ours));
+  Inequality rule{.op = check["op"].get<std::string>()};
   if (check.contains("pointer")) {
     SOFTLOOKUP_ASSIGN_OR_RETURN(
-        threshold, NumberAt(results, check["pointer"].get<std::string>()));
+        rule.threshold, FiniteAt(results, check["pointer"].get<std::string>()));
   } else {
-    threshold = check["value"].get<double>();
+    rule.threshold = check["value"].get<double>();
   }
   SOFTLOOKUP_ASSIGN_OR_RETURN(
-      const double control,
-      NumberAt(results, check["control_pointer"].get<std::string>()));
-  if (std::isnan(threshold) || std::isnan(control)) {
-    // A NaN fails every inequality: no control at all.
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "threshold %g and control %g must be numbers", threshold, control));
-  }
-  const bool control_fails = !*Compare(control, op, threshold);
-  Outcome outcome;
-  outcome.holds = *Compare(effect, op, threshold) && control_fails;
-  outcome.bound = absl::StrFormat("%s %.4g", op, threshold);
+      rule.control,
+      FiniteAt(results, check["control_pointer"].get<std::string>()));
+  const auto satisfies = [&rule](double value) {
+    return *Compare(value, rule.op, rule.threshold);
+  };
+  rule.control_fails = !satisfies(rule.control);
+  bool holds = satisfies(effect) && rule.control_fails;
   if (check.contains(interval_field)) {
     SOFTLOOKUP_ASSIGN_OR_RETURN(
-        const auto interval,
+        rule.interval,
         IntervalAt(results, check[interval_field].get<std::string>(), effect));
-    const auto [low, high] = interval;
-    outcome.holds = outcome.holds && *Compare(low, op, threshold) &&
-                    *Compare(high, op, threshold);
-    absl::StrAppendFormat(&outcome.bound, ", interval [%.4g, %.4g]", low, high);
+    holds = holds && satisfies(rule.interval->low) &&
+            satisfies(rule.interval->high);
   }
-  absl::StrAppendFormat(&outcome.bound, "; control %.4g %s it", control,
-                        control_fails ? "fails" : "meets");
-  return outcome;
+  return Outcome{holds, {rule}};
 }
 
 // `reading` is "" for the claim's own pointer, "other_" for the other one.
@@ -226,31 +195,16 @@ absl::StatusOr<Outcome> JudgeReading(const Claim& claim, const Json& ours,
   return absl::InternalError("a cited claim has nothing to judge");
 }
 
-// A measured value for people: rounded to two digits more than were printed.
-std::string OursText(const Json& ours,
-                     const std::optional<std::string>& published) {
-  if (ours.is_number_float()) {
-    const double value = ours.get<double>();
-    if (published.has_value()) {
-      const std::optional<PrintedNumber> printed = ParsePrinted(*published);
-      if (printed.has_value()) return Fixed(value, printed->decimals + 2);
-    }
-    return absl::StrFormat("%.6g", value);
-  }
-  if (ours.is_string()) return ours.get<std::string>();
-  return ours.dump();
-}
-
 absl::StatusOr<Judgement> JudgeReadings(const Claim& claim,
                                         const Json& results) {
   Judgement judgement{
-      .id = claim.id, .published = claim.published, .standing = claim.standing};
+      .id = claim.id, .published = claim.published, .expected = claim.expected};
   SOFTLOOKUP_ASSIGN_OR_RETURN(const Json* ours,
                               ResolvePointer(results, claim.pointer));
   judgement.ours = *ours;
   SOFTLOOKUP_ASSIGN_OR_RETURN(const Outcome outcome,
                               JudgeReading(claim, *ours, results, ""));
-  judgement.bound = outcome.bound;
+  judgement.agreement = outcome.agreement;
   judgement.verdict = outcome.holds ? Verdict::kHolds : Verdict::kFails;
   if (claim.check.contains("other_pointer")) {
     SOFTLOOKUP_ASSIGN_OR_RETURN(
@@ -262,9 +216,7 @@ absl::StatusOr<Judgement> JudgeReadings(const Claim& claim,
     if (outcome.holds && !other_outcome.holds) {
       judgement.verdict = Verdict::kOneReading;
     }
-    absl::StrAppend(&judgement.bound,
-                    "; other reading: ", OursText(*other, claim.published),
-                    other_outcome.holds ? " holds" : " fails");
+    judgement.agreement.other_reading = {*other, other_outcome.holds};
   }
   return judgement;
 }
@@ -275,9 +227,9 @@ absl::StatusOr<Judgement> JudgeClaim(const Claim& claim, const Json& results) {
   if (claim.kind == ClaimKind::kCited) {
     return Judgement{.id = claim.id,
                      .published = claim.published,
-                     .bound = "literature",
+                     .agreement = {Literature{}},
                      .verdict = Verdict::kNotTested,
-                     .standing = Verdict::kNotTested};
+                     .expected = Verdict::kNotTested};
   }
   absl::StatusOr<Judgement> judgement = JudgeReadings(claim, results);
   if (!judgement.ok()) {
@@ -306,11 +258,12 @@ std::string JudgementTable(const std::vector<Judgement>& judgements) {
   for (const Judgement& judgement : judgements) {
     table.AddRow(
         {judgement.id, judgement.published.value_or("(in words)"),
-         OursText(judgement.ours, judgement.published), judgement.bound,
-         judgement.AsItStands()
+         OursText(judgement.ours, judgement.published),
+         AgreementText(judgement.agreement, judgement.published),
+         judgement.AsExpected()
              ? VerdictName(judgement.verdict)
              : absl::StrCat(VerdictName(judgement.verdict), ", expected ",
-                            VerdictName(judgement.standing))});
+                            VerdictName(judgement.expected))});
   }
   return table.ToString();
 }
@@ -323,9 +276,9 @@ Json JudgementsToJson(const std::vector<Judgement>& judgements) {
                                       ? Json(*judgement.published)
                                       : Json(nullptr)},
                     {"ours", judgement.ours},
-                    {"bound", judgement.bound},
+                    {"agreement", AgreementToJson(judgement.agreement)},
                     {"verdict", VerdictName(judgement.verdict)},
-                    {"standing", VerdictName(judgement.standing)}});
+                    {"expected", VerdictName(judgement.expected)}});
   }
   return json;
 }
@@ -333,13 +286,14 @@ Json JudgementsToJson(const std::vector<Judgement>& judgements) {
 absl::Status CheckJudgements(const std::vector<Judgement>& judgements) {
   std::vector<std::string> problems;
   for (const Judgement& judgement : judgements) {
-    if (judgement.AsItStands()) continue;
+    if (judgement.AsExpected()) continue;
     problems.push_back(
         absl::StrCat(judgement.id, ": published ",
                      judgement.published.value_or("(in words)"), ", ours ",
                      OursText(judgement.ours, judgement.published), " (",
-                     judgement.bound, "): ", VerdictName(judgement.verdict),
-                     ", expected ", VerdictName(judgement.standing)));
+                     AgreementText(judgement.agreement, judgement.published),
+                     "): ", VerdictName(judgement.verdict), ", expected ",
+                     VerdictName(judgement.expected)));
   }
   if (problems.empty()) return absl::OkStatus();
   return absl::AbortedError(absl::StrCat(

@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/json.h"
+#include "ledger/agreement.h"
 #include "ledger/claims.h"
 
 namespace softlookup {
@@ -24,17 +25,18 @@ namespace softlookup {
 struct Judgement {
   std::string id;
   std::optional<std::string> published = {};
-  Json ours = nullptr;     // our value
-  std::string bound = {};  // what agreement meant, for people
+  Json ours = nullptr;       // our value
+  Agreement agreement = {};  // what it meant
   Verdict verdict = Verdict::kFails;
-  Verdict standing = Verdict::kHolds;
-  bool AsItStands() const { return verdict == standing; }
+  Verdict expected = Verdict::kHolds;  // as the ledger has it
+  bool AsExpected() const { return verdict == expected; }
 };
 
 // NotFound when a pointer resolves to nothing, InvalidArgument when it
-// resolves to something that its kind cannot judge (a text where a number is
-// needed, a standard error that is not positive, a control or a threshold that
-// is NaN, an interval that does not hold the effect); both name the claim.
+// resolves to something that its kind cannot judge: a text where a number is
+// needed, a number that is not finite (unless an exact claim's published value
+// is that very "NaN", "Infinity" or "-Infinity"), a standard error that is not
+// positive, an interval that does not hold the effect. Both name the claim.
 absl::StatusOr<Judgement> JudgeClaim(const Claim& claim, const Json& results);
 
 // The judgements of every claim on `experiment`, in ledger order.
@@ -42,14 +44,14 @@ absl::StatusOr<std::vector<Judgement>> JudgeExperiment(
     const std::vector<Claim>& ledger, const std::string& experiment,
     const Json& results);
 
-// The judgements as an aligned table: claim, published, ours, agreement (the
-// bound), verdict.
+// The judgements as an aligned table: claim, published, ours, agreement,
+// verdict.
 std::string JudgementTable(const std::vector<Judgement>& judgements);
 
-// [{id, published, ours, bound, verdict, standing}].
+// [{id, published, ours, agreement (AgreementToJson), verdict, expected}].
 Json JudgementsToJson(const std::vector<Judgement>& judgements);
 
-// OK when every verdict is as it stands; else Aborted, naming each claim that
+// OK when every verdict is as expected; else Aborted, naming each claim that
 // is not, its published value and ours.
 absl::Status CheckJudgements(const std::vector<Judgement>& judgements);
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "base/json.h"
 #include "gtest/gtest.h"
+#include "ledger/agreement.h"
 #include "ledger/claims.h"
 
 namespace softlookup {
@@ -32,6 +33,11 @@ Judgement Judged(const Claim& claim, const Json& results) {
   const absl::StatusOr<Judgement> judgement = JudgeClaim(claim, results);
   EXPECT_TRUE(judgement.ok()) << judgement.status() << " " << results.dump();
   return judgement.ok() ? *judgement : Judgement{.id = "not judged"};
+}
+
+// What agreement meant, as the table has it.
+std::string Agreed(const Judgement& judgement) {
+  return AgreementText(judgement.agreement, judgement.published);
 }
 
 std::string ErrorOf(const Claim& claim, const Json& results) {
@@ -88,9 +94,8 @@ TEST(Qualitative, AControlThatMeetsTheInequalityFailsTheClaim) {
 
 TEST(Qualitative, SaysEffectAndControl) {
   const auto bound = [](double control) {
-    return Judged(QualitativeClaim("<", 0.5),
-                  {{"ours", 0.25}, {"control", control}})
-        .bound;
+    return Agreed(Judged(QualitativeClaim("<", 0.5),
+                         {{"ours", 0.25}, {"control", control}}));
   };
   EXPECT_EQ(bound(0.75), "< 0.5; control 0.75 fails it");
   EXPECT_EQ(bound(0.375), "< 0.5; control 0.375 meets it");
@@ -104,10 +109,13 @@ TEST(Qualitative, TakesItsThresholdFromTheResults) {
   EXPECT_EQ(Judged(claim, results).verdict, Verdict::kHolds);
   results["threshold"] = 1;
   EXPECT_EQ(Judged(claim, results).verdict, Verdict::kFails);
-  results["threshold"] = "NaN";
-  EXPECT_EQ(ErrorOf(claim, results),
-            "claim \"lab.effect\": threshold nan and control 3 must be "
-            "numbers");
+  for (const std::string value : {"NaN", "Infinity", "-Infinity"}) {
+    results["threshold"] = value;
+    EXPECT_EQ(ErrorOf(claim, results),
+              "claim \"lab.effect\": at \"/threshold\": expected a finite "
+              "number, found " +
+                  value);
+  }
 }
 
 TEST(Qualitative, TheWholeIntervalMustSatisfyIt) {
@@ -119,7 +127,7 @@ TEST(Qualitative, TheWholeIntervalMustSatisfyIt) {
                           {"interval", {low, high}}});
   };
   EXPECT_EQ(judge("<", 1, 1.9).verdict, Verdict::kHolds);
-  EXPECT_EQ(judge("<", 1, 1.9).bound,
+  EXPECT_EQ(Agreed(judge("<", 1, 1.9)),
             "< 2, interval [1, 1.9]; control 5 fails it");
   EXPECT_EQ(judge("<", 1, 2).verdict, Verdict::kFails);
   // The effect itself must satisfy it too, and so must the low end.
@@ -156,18 +164,28 @@ TEST(Qualitative, RejectsAnIntervalWithoutTheEffect) {
   }
 }
 
-TEST(Qualitative, NaNIsNoEffectAndNoControl) {
-  EXPECT_EQ(Judged(QualitativeClaim("<", 1), {{"ours", "NaN"}, {"control", 2}})
-                .verdict,
-            Verdict::kFails);
-  EXPECT_EQ(
-      ErrorOf(QualitativeClaim("<", 1), {{"ours", 0}, {"control", "NaN"}}),
-      "claim \"lab.effect\": threshold 1 and control nan must be numbers");
-  // An infinite control is one.
-  EXPECT_EQ(
-      Judged(QualitativeClaim("<", 1), {{"ours", 0}, {"control", "Infinity"}})
-          .verdict,
-      Verdict::kHolds);
+TEST(Qualitative, WhatIsNotFiniteIsNoEffectNoControlAndNoEnd) {
+  Claim claim = QualitativeClaim("<", 2);
+  claim.check["interval_pointer"] = "/interval";
+  const Json sound = {{"ours", 1}, {"control", 5}, {"interval", {0, 1.5}}};
+  EXPECT_EQ(Judged(claim, sound).verdict, Verdict::kHolds);
+  for (const std::string value : {"NaN", "Infinity", "-Infinity"}) {
+    const std::string found = "expected a finite number, found " + value;
+    Json results = sound;
+    results["ours"] = value;
+    EXPECT_EQ(ErrorOf(claim, results), "claim \"lab.effect\": " + found);
+    results = sound;
+    results["control"] = value;
+    EXPECT_EQ(ErrorOf(claim, results),
+              "claim \"lab.effect\": at \"/control\": " + found);
+    for (const int end : {0, 1}) {
+      results = sound;
+      results["interval"][end] = value;
+      EXPECT_EQ(ErrorOf(claim, results),
+                absl::StrFormat("claim \"lab.effect\": at \"/interval/%d\": %s",
+                                end, found));
+    }
+  }
 }
 
 // --- two readings ---
@@ -182,9 +200,9 @@ TEST(Readings, OneReadingOnlyIfTheFirstHoldsAndTheOtherDoesNot) {
   EXPECT_EQ(judge(10, 14).verdict, Verdict::kOneReading);
   EXPECT_EQ(judge(14, 10).verdict, Verdict::kFails);
   EXPECT_EQ(judge(14, 14).verdict, Verdict::kFails);
-  EXPECT_EQ(judge(10, 14.25).bound,
+  EXPECT_EQ(Agreed(judge(10, 14.25)),
             "the same integer; other reading: 14.25 fails");
-  EXPECT_EQ(judge(10, 10.25).bound,
+  EXPECT_EQ(Agreed(judge(10, 10.25)),
             "the same integer; other reading: 10.25 holds");
   EXPECT_EQ(judge(10, 14).ours, 10);
 }
@@ -231,21 +249,21 @@ TEST(JudgeClaim, ACitedClaimIsNotTested) {
   const Judgement judgement = Judged(
       MakeClaim(ClaimKind::kCited, "28.4", Json::object()), Json::object());
   EXPECT_EQ(judgement.verdict, Verdict::kNotTested);
-  EXPECT_EQ(judgement.bound, "literature");
+  EXPECT_EQ(Agreed(judgement), "literature");
   EXPECT_EQ(judgement.published, "28.4");
-  EXPECT_TRUE(judgement.AsItStands());
+  EXPECT_TRUE(judgement.AsExpected());
 }
 
 TEST(JudgeClaim, CarriesTheClaim) {
   Claim claim = MakeClaim(ClaimKind::kExact, "1", Json::object());
-  claim.standing = Verdict::kFails;
+  claim.expected = Verdict::kFails;
   const Judgement judgement = Judged(claim, {{"ours", 1}});
   EXPECT_EQ(judgement.id, "lab.effect");
   EXPECT_EQ(judgement.published, "1");
   EXPECT_EQ(judgement.ours, 1);
   EXPECT_EQ(judgement.verdict, Verdict::kHolds);
-  EXPECT_EQ(judgement.standing, Verdict::kFails);
-  EXPECT_FALSE(judgement.AsItStands());
+  EXPECT_EQ(judgement.expected, Verdict::kFails);
+  EXPECT_FALSE(judgement.AsExpected());
 }
 
 TEST(JudgeClaim, APointerToNothingIsNotFound) {
@@ -305,27 +323,27 @@ std::vector<Judgement> SomeJudgements() {
   return {{.id = "lab.first",
            .published = "0.5",
            .ours = 0.50004,
-           .bound = "the same 1 decimal",
+           .agreement = {SameDecimals{1}},
            .verdict = Verdict::kHolds,
-           .standing = Verdict::kHolds},
+           .expected = Verdict::kHolds},
           {.id = "lab.second",
            .published = std::nullopt,
            .ours = 12345678,
-           .bound = "< 2",
+           .agreement = {AtMost{2}},
            .verdict = Verdict::kFails,
-           .standing = Verdict::kHolds},
+           .expected = Verdict::kHolds},
           {.id = "lab.third",
            .published = std::nullopt,
            .ours = 0.123456789,
-           .bound = "> 2",
+           .agreement = {AtMost{3}},
            .verdict = Verdict::kFails,
-           .standing = Verdict::kFails},
+           .expected = Verdict::kFails},
           {.id = "lab.fourth",
            .published = "tank",
            .ours = "pump",
-           .bound = "the same text",
+           .agreement = {SameText{}},
            .verdict = Verdict::kFails,
-           .standing = Verdict::kOneReading}};
+           .expected = Verdict::kOneReading}};
 }
 
 TEST(JudgementTable, ShowsVerdictsAndExpectations) {
@@ -335,9 +353,9 @@ TEST(JudgementTable, ShowsVerdictsAndExpectations) {
       "----------  ----------  --------  ------------------  "
       "---------------------------\n"
       "lab.first   0.5         0.500     the same 1 decimal  holds\n"
-      "lab.second  (in words)  12345678  < 2                 fails, expected "
+      "lab.second  (in words)  12345678  at most 2           fails, expected "
       "holds\n"
-      "lab.third   (in words)  0.123457  > 2                 fails\n"
+      "lab.third   (in words)  0.123457  at most 3           fails\n"
       "lab.fourth  tank        pump      the same text       fails, expected "
       "one_reading\n");
 }
@@ -345,14 +363,15 @@ TEST(JudgementTable, ShowsVerdictsAndExpectations) {
 TEST(JudgementsToJson, OneObjectEach) {
   const Json json = JudgementsToJson(SomeJudgements());
   ASSERT_EQ(json.size(), 4u);
-  EXPECT_EQ(json[0], Json({{"id", "lab.first"},
-                           {"published", "0.5"},
-                           {"ours", 0.50004},
-                           {"bound", "the same 1 decimal"},
-                           {"verdict", "holds"},
-                           {"standing", "holds"}}));
+  EXPECT_EQ(json[0],
+            Json({{"id", "lab.first"},
+                  {"published", "0.5"},
+                  {"ours", 0.50004},
+                  {"agreement", {{"rule", "same_decimals"}, {"decimals", 1}}},
+                  {"verdict", "holds"},
+                  {"expected", "holds"}}));
   EXPECT_EQ(json[1]["published"], nullptr);
-  EXPECT_EQ(json[3]["standing"], "one_reading");
+  EXPECT_EQ(json[3]["expected"], "one_reading");
   EXPECT_EQ(JudgementsToJson({}), Json::array());
 }
 
@@ -361,21 +380,23 @@ TEST(CheckJudgements, NamesEachClaimThatDoesNotComeOut) {
       CheckJudgements(SomeJudgements()),
       absl::AbortedError(
           "2 claims do not come out: lab.second: published (in words), ours "
-          "12345678 (< 2): fails, expected holds; lab.fourth: published tank, "
+          "12345678 (at most 2): fails, expected holds; lab.fourth: published "
+          "tank, "
           "ours pump (the same text): fails, expected one_reading"));
   std::vector<Judgement> one = SomeJudgements();
   one.pop_back();
-  EXPECT_EQ(CheckJudgements(one),
-            absl::AbortedError("1 claim does not come out: lab.second: "
-                               "published (in words), ours 12345678 (< 2): "
-                               "fails, expected holds"));
+  EXPECT_EQ(
+      CheckJudgements(one),
+      absl::AbortedError("1 claim does not come out: lab.second: "
+                         "published (in words), ours 12345678 (at most 2): "
+                         "fails, expected holds"));
   EXPECT_TRUE(CheckJudgements({one[0], one[2]}).ok());
   EXPECT_TRUE(CheckJudgements({}).ok());
 }
 
 TEST(CheckJudgements, AHoldThatWasNotExpectedIsAProblemToo) {
   Judgement better = SomeJudgements()[0];
-  better.standing = Verdict::kFails;
+  better.expected = Verdict::kFails;
   EXPECT_EQ(CheckJudgements({better}).code(), absl::StatusCode::kAborted);
 }
 

@@ -16,6 +16,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Collection, Iterator, Mapping
 
+from ledger.json_pointer import PointerError, resolve
+
 PARAGRAPHS = 91  # of the chapter: blocks between blank lines
 MULTIPLE = 4  # standard errors in a statistical claim
 
@@ -25,27 +27,6 @@ _COVERAGE_TEXTS = ("about", "reason", "pending")
 _FAULT_FIELDS = {"file", "find", "replace", "claims"}
 _CITED = "cited"
 _LITERATURE = "literature"
-
-
-def resolves(document: Any, pointer: str) -> bool:
-    """Whether an RFC 6901 pointer leads somewhere."""
-    if pointer and not pointer.startswith("/"):
-        return False
-    for step in pointer.split("/")[1:]:
-        step = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(document, list):
-            if not re.fullmatch(r"0|[1-9]\d*", step):
-                return False
-            if int(step) >= len(document):
-                return False
-            document = document[int(step)]
-        elif isinstance(document, dict):
-            if step not in document:
-                return False
-            document = document[step]
-        else:
-            return False
-    return True
 
 
 @dataclass(frozen=True)
@@ -108,7 +89,9 @@ class Ledger:
             if field.endswith("pointer")
         )
         for field, pointer in pointers.items():
-            if not resolves(results, pointer):
+            try:
+                resolve(results, pointer)
+            except PointerError:
                 yield f"{field} {pointer} resolves to nothing in the results"
 
     def _experiment_problems(self) -> Iterator[str]:

@@ -3,7 +3,7 @@
 //   results file   {"experiment", "parameters", "results", "measurements",
 //                   "provenance"}
 //   verified file  the same with "claims", written only when every verdict is
-//                  as it stands
+//                  as expected
 //
 // Figures and the report read verified files only.
 #ifndef SOFTLOOKUP_LEDGER_RESULTS_FILE_H_

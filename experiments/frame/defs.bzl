@@ -98,7 +98,7 @@ def experiment(name, deps, srcs = None, inputs = [], size = "small", visibility 
       NAME           the program
       NAME_results   its results at the published parameters (NAME.json)
       NAME_verified  the results with their claims (NAME.verified.json), which
-                     exists only when every verdict is as it stands
+                     exists only when every verdict is as expected
       NAME_test      the judgement as a test
     """
     if "manual" in tags:

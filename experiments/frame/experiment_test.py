@@ -27,7 +27,7 @@ def claim(name, published, pointer, **fields):
         "pointer": pointer,
         "kind": "exact",
         "check": {},
-        "standing": "holds",
+        "expected": "holds",
         **fields,
     }
 
@@ -145,12 +145,12 @@ class FrameTest(unittest.TestCase):
         self.assertNotIn("as the ledger has", run.stdout)
         self.assertIn('"doubled": 0.5', self.results_text())
 
-    def test_a_known_failure_is_as_it_stands(self):
+    def test_a_known_failure_is_as_expected(self):
         self.write_ledger([claim("doubled", "0.51", "/doubled",
-                                 standing="fails")])
+                                 expected="fails")])
         self.assertEqual(self.run_example().returncode, 0)
         self.write_ledger([claim("doubled", "0.50", "/doubled",
-                                 standing="fails")])
+                                 expected="fails")])
         self.assertEqual(self.run_example().returncode, 1)
 
     def test_not_judged_at_other_parameters(self):
@@ -292,8 +292,9 @@ class FrameTest(unittest.TestCase):
         verified = json.loads((self.root / "verified.json").read_text())
         self.assertEqual(verified.pop("claims"),
                          [{"id": "frame_example.doubled", "published": "0.50",
-                           "ours": 0.5, "bound": "the same 2 decimals",
-                           "verdict": "holds", "standing": "holds"}])
+                           "ours": 0.5, "agreement": {"rule": "same_decimals",
+                                                   "decimals": 2},
+                           "verdict": "holds", "expected": "holds"}])
         results = json.loads((self.out / "frame_example.json").read_text())
         self.assertEqual(verified, results)
         self.assertEqual(list(verified), list(results))
