@@ -53,7 +53,7 @@ ROOMS = {
     "base": (),
     "base/random": ("base",),
     "base/tensor": ("base", "base/random"),
-    "base/statistics": ("base",),
+    "base/statistics": ("base", "base/tensor"),
     "base/safetensors": ("base", "base/tensor"),
     "attention": (),
     "attention/reference": ("attention",),
