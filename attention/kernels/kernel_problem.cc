@@ -28,8 +28,11 @@ absl::StatusOr<AttentionSizes> CheckKernelInputs(
                               CheckAttention(inputs, options));
   SOFTLOOKUP_RETURN_IF_ERROR(CheckWidth("query", sizes.width));
   SOFTLOOKUP_RETURN_IF_ERROR(CheckWidth("value", sizes.value_width));
-  for (const NamedView& input : InputViews(inputs)) {
-    SOFTLOOKUP_RETURN_IF_ERROR(CheckAlignment(input.name, input.view));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckAlignment("query", inputs.query));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckAlignment("key", inputs.key));
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckAlignment("value", inputs.value));
+  if (inputs.bias.has_value()) {
+    SOFTLOOKUP_RETURN_IF_ERROR(CheckAlignment("bias", *inputs.bias));
   }
   const double largest_scale = std::numeric_limits<float>::max() / kLog2E;
   if (std::abs(AttentionScale(options, sizes.width)) > largest_scale) {
@@ -46,8 +49,11 @@ absl::StatusOr<AttentionSizes> CheckKernelInputs(
 }
 
 std::vector<NamedView> InputViews(const AttentionInputs<float>& inputs) {
-  std::vector<NamedView> views = {
-      {"query", inputs.query}, {"key", inputs.key}, {"value", inputs.value}};
+  std::vector<NamedView> views;
+  views.reserve(7);  // with the backward pass's three
+  views.push_back({"query", inputs.query});
+  views.push_back({"key", inputs.key});
+  views.push_back({"value", inputs.value});
   if (inputs.bias.has_value()) views.push_back({"bias", *inputs.bias});
   return views;
 }
@@ -79,11 +85,12 @@ KernelProblem::KernelProblem(const AttentionInputs<float>& inputs,
       query_(inputs.query),
       key_(inputs.key),
       value_(inputs.value) {
-  const Shape full = sizes.ScoreShape();
   if (inputs.mask.allowed.has_value()) {
-    allowed_ = inputs.mask.allowed->BroadcastTo(full).value();
+    allowed_ = inputs.mask.allowed->BroadcastTo(sizes.ScoreShape()).value();
   }
-  if (inputs.bias.has_value()) bias_ = inputs.bias->BroadcastTo(full).value();
+  if (inputs.bias.has_value()) {
+    bias_ = inputs.bias->BroadcastTo(sizes.ScoreShape()).value();
+  }
 }
 
 HeadProblem KernelProblem::Head(int64_t b, int64_t h) const {
