@@ -286,16 +286,16 @@ SECTIONS = [
             },
             {
                 "name": "hand_backward",
-                "caption_en": """The backward pass by hand. (a) A value whose
-                    g is above the current average gives its score a positive
-                    gradient, so that gradient descent lowers the score; one
+                "caption_en": """The backward pass by hand. (a) A weight whose
+                    gradient g is above the current average gives its score a
+                    positive gradient, so that gradient descent lowers the score; one
                     below a negative one, so that it is raised; one near the
                     average hardly any. (b) Pulls on the query: on its first component they cancel, on its second
                     they do not. (c) The same rule on
                     {{ parameter("worked_example", "rule_rows") }} random rows (a sample
-                    is shown): the sign follows the value's offer, the size the
+                    is shown): the sign follows g minus its average, the size the
                     weight.""",
-                "caption_zh": """手算反向传播。(a) 值的 g 高于当前平均，其分数的梯度为正，
+                "caption_zh": """手算反向传播。(a) 某权重的梯度 g 高于当前平均，其分数的梯度为正，
                     梯度下降会降低该分数；低于平均则梯度为负，分数被提高；接近平均则几乎为零。(b) 对查询的拉力：在第一分量上相互
                     抵消，在第二分量上则不然。(c) 在
                     {{ parameter("worked_example", "rule_rows") }}
@@ -340,10 +340,11 @@ SECTIONS = [
                     {{ result("multi_head", "/induction/sentence/2") }} …
                     {{ result("multi_head", "/induction/sentence/1") }}" and predicts
                     "{{ result("multi_head", "/induction/variants/intact/predicted") }}".
-                    (a) In the first layer every token looks one back and notes
-                    what stands there. (b) In the second layer the last token
-                    finds the position that noted it, and copies what stands
-                    there. (c) Of {{ result("multi_head", "/induction/drawn/sequences") }}
+                    (a) The previous-token head of the first layer attends from
+                    every token to the one before, and writes which it is. (b)
+                    The induction head of the second layer attends from the last
+                    token to the position where that token was written, and
+                    copies the token there. (c) Of {{ result("multi_head", "/induction/drawn/sequences") }}
                     random sequences the circuit completes all; broken in any
                     of these ways it completes few or none (lines: four
                     standard errors).""",
@@ -352,8 +353,9 @@ SECTIONS = [
                     {{ result("multi_head", "/induction/sentence/2") }} …
                     {{ result("multi_head", "/induction/sentence/1") }}”后预测
                     “{{ result("multi_head", "/induction/variants/intact/predicted") }}”。(a)
-                    第一层中，每个 token 看前一个位置，记下那里是什么。(b)
-                    第二层中，最后一个 token 找到记下了自己的位置，并复制那里的内容。(c)
+                    第一层的前一 token 头从每个 token 关注前一个 token，写入那是什么。(b)
+                    第二层的归纳头从最后一个 token 关注写有该 token
+                    的位置，并复制那里的 token。(c)
                     {{ result("multi_head", "/induction/drawn/sequences") }}
                     个随机序列，电路全部补全正确；以这些方式中的任何一种破坏后，则很少或
                     完全不能（线段为四个标准误差）。""",
@@ -376,30 +378,30 @@ SECTIONS = [
                     repetitions with, found by what their removal costs. (a) On
                     a sequence that repeats a block of
                     {{ result("induction", "/example/period") }} tokens (lines), the
-                    first head looks at the position before, (b) the second at
-                    what followed the token's earlier copies. (c) The loss on
+                    previous-token head attends to the position before, (b) the
+                    induction head to what followed the token's earlier copies. (c) The loss on
                     repeats falls within a narrow window (grey); where nothing
-                    can be predicted it rises and recovers. (d) The second
-                    head's score jumps in that window. (e) Without the first
-                    head {{ result("induction", "/found/previous_token/zero/accuracy/value", ".0%") }}
-                    of the repeated tokens are still predicted, without its
-                    neighbour
+                    can be predicted it rises and recovers. (d) The
+                    induction head's score jumps in that window. (e) Without the
+                    previous-token head {{ result("induction", "/found/previous_token/zero/accuracy/value", ".0%") }}
+                    of the repeated tokens are still predicted, without the
+                    other head of its layer
                     {{ result("induction", "/found/other_first/zero/accuracy/value", ".0%") }};
                     the heads of the second layer stand in for each other.
-                    (f) The first head acts through the keys of the second
-                    layer alone (lines: four standard errors over
+                    (f) The previous-token head acts through the keys of
+                    the second layer alone (lines: four standard errors over
                     sequences).""",
                 "caption_zh": """训练后的模型续写重复所用的两个头，依据去掉它们的代价
                     找到。(a) 在一个重复
                     {{ result("induction", "/example/period") }} 个 token
-                    的序列上（细线标出周期），第一个头看前一个位置，(b)
-                    第二个头看该 token 先前各次出现之后的内容。(c)
+                    的序列上（细线标出周期），前一 token 头关注前一个位置，(b)
+                    归纳头关注该 token 先前各次出现之后的内容。(c)
                     重复部分的损失在一个狭窄窗口（灰色）内下降；不可预测的部分先升后降。(d)
-                    第二个头的得分在该窗口内跃升。(e) 去掉第一个头后，仍有
+                    归纳头的得分在该窗口内跃升。(e) 去掉前一 token 头后，仍有
                     {{ result("induction", "/found/previous_token/zero/accuracy/value", ".0%") }}
                     的重复 token 被预测正确，去掉同层另一个头则为
                     {{ result("induction", "/found/other_first/zero/accuracy/value", ".0%") }}；第二层的两个头可以互相替代。(f)
-                    第一个头只通过第二层的键起作用（线段为对序列的四个标准误差）。""",
+                    前一 token 头只通过第二层的键起作用（线段为对序列的四个标准误差）。""",
             },
             {
                 "name": "induction_circuit",
@@ -408,20 +410,22 @@ SECTIONS = [
                     for
                     {{ result("induction", "/circuits/output/largest_on_diagonal", ".0%") }}
                     of the tokens the largest raise is its own. (b) How a
-                    token's query likes a key into which the first head has
-                    written a token: again the diagonal. (c) The second layer
-                    reads the first head's write with its keys, more strongly
-                    than random heads would (band: two standard deviations),
-                    and with its queries more weakly. (d) The first head looks
-                    back only where a later position may look for what it
-                    wrote, so its mean over all positions is low.""",
+                    token's query scores a key into which the previous-token
+                    head has written a token: again the diagonal. (c) The keys
+                    of the second layer read the output of the previous-token
+                    head more strongly than those of random heads would (band:
+                    two standard deviations), its queries more weakly. (d) The
+                    previous-token head attends to the position before only
+                    where a later position may look for what it wrote, so its
+                    mean over all positions is low.""",
                 "caption_zh": """权重中的电路，无须运行模型。(a) 关注某个 token
                     会向 logits 写入什么：对
                     {{ result("induction", "/circuits/output/largest_on_diagonal", ".0%") }}
                     的 token，提高最多的是它自身。(b) 某个 token
-                    的查询对第一个头写入了某 token 的键有多匹配：同样是对角线。(c)
-                    第二层用键读取第一个头的写入，强于随机头（色带为两个标准差）；用查询则更弱。(d)
-                    第一个头只在后文可能查找的位置回看，所以它对所有位置的平均值不高。""",
+                    的查询对前一 token 头写入了某 token 的键有多匹配：同样是对角线。(c)
+                    第二层的键读取前一 token
+                    头的写入，强于随机头（色带为两个标准差）；查询则更弱。(d) 前一 token
+                    头只在后文可能查找的位置关注前一位置，所以它对所有位置的平均值不高。""",
             },
             {
                 "name": "induction_controls",

@@ -39,7 +39,7 @@ def _name(worked: Verified, say: Say) -> str:
 
 
 def draw_scores(figure: Figure, inputs: Inputs, say: Say) -> str:
-    """What each value offers, and the gradient of its score."""
+    """The gradient of each weight, and that of its score."""
     worked = inputs[EXPERIMENT]
     row = _row(worked)
     offers = worked.numbers(f"{BACKWARD}/weight_gradients/{row}")
@@ -63,7 +63,7 @@ def draw_scores(figure: Figure, inputs: Inputs, say: Say) -> str:
         ha="right",
         va="top",
     )
-    upper.set_ylabel(say("offer g of\nthe value", "值的 g"))
+    upper.set_ylabel(say("gradient g of\nthe weight", "权重的\n梯度 g"))
     upper.set_ylim(offers.min() - 0.4, offers.max() + 0.4)
     lower.bar(
         keys,
@@ -209,14 +209,14 @@ def draw_rule(figure: Figure, inputs: Inputs, say: Say) -> str:
     axes.set_yscale("symlog", linthresh=0.1)
     axes.margins(0.08)
     axes.minorticks_off()
-    axes.set_xlabel(say("offer minus average, g − ḡ", "g 与平均之差，g − ḡ"))
+    axes.set_xlabel(say("g minus its average, g − ḡ", "g 与平均之差，g − ḡ"))
     axes.set_ylabel(say("gradient of the score", "分数的梯度"))
     bar = figure.colorbar(points, ax=axes, aspect=30, pad=0.02)
     bar.set_label(say("weight p of the key", "键的权重 p"))
     bar.outline.set_visible(False)
     return say(
-        "Scatter plot over drawn rows: the gradient of a score against its "
-        "offer minus the average. The sign always agrees; keys of small weight "
+        "Scatter plot over drawn rows: the gradient of a score against its g "
+        "minus the average. The sign always agrees; keys of small weight "
         "lie near the zero line and hardly move.",
         "随机各行的散点图：分数的梯度与 g − ḡ 的关系。符号总是一致；权重小的键贴近零线，"
         "几乎不动。",

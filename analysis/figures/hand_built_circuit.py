@@ -37,36 +37,36 @@ def _draw_pattern(
     )
     axes.set_yticks(ticks, tokens)
     axes.tick_params(length=0)
-    axes.set_xlabel(say("looks at", "关注"))
+    axes.set_xlabel(say("attends to", "关注"))
     axes.set_ylabel(say("token", "token"))
     return axes, tokens, pattern
 
 
 def draw_previous(figure: Figure, inputs: Inputs, say: Say) -> str:
-    """The earlier head."""
+    """The previous-token head."""
     _draw_pattern(
         figure,
         inputs[EXPERIMENT],
         "previous_token_head",
         say,
-        say("First layer: look one back", "第一层：看前一个位置"),
+        say("First layer: previous-token head", "第一层：前一 token 头"),
     )
     return say(
-        "Attention pattern of the head in the first layer, tokens on both "
-        "axes: each token looks at the one before it.",
-        "第一层的头的注意力图，两轴都是 token：每个 token 关注它前面的一个。",
+        "Attention pattern of the previous-token head in the first layer, "
+        "tokens on both axes: each token attends to the one before it.",
+        "第一层的前一 token 头的注意力图，两轴都是 token：每个 token 关注它前面的一个。",
     )
 
 
 def draw_induction(figure: Figure, inputs: Inputs, say: Say) -> str:
-    """The later head."""
+    """The induction head."""
     heads = inputs[EXPERIMENT]
     axes, tokens, pattern = _draw_pattern(
         figure,
         heads,
         "induction_head",
         say,
-        say("Second layer: find the follower", "第二层：找到后续者"),
+        say("Second layer: induction head", "第二层：归纳头"),
     )
     last = len(tokens) - 1
     found = int(np.argmax(pattern[last]))
@@ -95,10 +95,10 @@ def draw_induction(figure: Figure, inputs: Inputs, say: Say) -> str:
         va="top",
     )
     return say(
-        f"Attention pattern of the head in the second layer. The last token, "
-        f"{tokens[last]}, looks at {tokens[found]}, which followed it before, "
-        f"and so the model predicts {predicted}.",
-        f"第二层的头的注意力图。最后一个 token {tokens[last]} 关注此前跟在它后面的 "
+        f"Attention pattern of the induction head in the second layer. The last "
+        f"token, {tokens[last]}, attends to {tokens[found]}, which followed it "
+        f"before, and so the model predicts {predicted}.",
+        f"第二层的归纳头的注意力图。最后一个 token {tokens[last]} 关注此前跟在它后面的 "
         f"{tokens[found]}，于是模型预测 {predicted}。",
     )
 
@@ -109,9 +109,9 @@ def draw_broken(figure: Figure, inputs: Inputs, say: Say) -> str:
     names = {
         "intact": say("intact", "完整"),
         "without_previous_token_head": say(
-            "first head removed", "去掉第一个头"
+            "no previous-token head", "去掉前一 token 头"
         ),
-        "without_induction_head": say("second head removed", "去掉第二个头"),
+        "without_induction_head": say("no induction head", "去掉归纳头"),
         "both_in_one_layer": say("both in one layer", "两头同在一层"),
         "in_the_wrong_order": say("in the wrong order", "次序颠倒"),
         "writes_share_a_subspace": say(

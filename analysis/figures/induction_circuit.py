@@ -41,7 +41,7 @@ def draw_output(figure: Figure, inputs: Inputs, say: Say) -> str:
         "output",
         say,
         (
-            say("What is seen is written", "看到什么就写什么"),
+            say("The OV circuit copies", "OV 电路复制所见"),
             say("token whose logit is raised", "logit 被提高的 token"),
             say("token attended to", "被关注的 token"),
             say("raise, less the row's mean", "提高量（减去行均值）"),
@@ -62,16 +62,16 @@ def draw_match(figure: Figure, inputs: Inputs, say: Say) -> str:
         "match",
         say,
         (
-            say("A token finds its follower", "token 找到后续者"),
+            say("The QK circuit matches tokens", "QK 电路匹配相同 token"),
             say("token before the key", "键之前的 token"),
             say("token of the query", "查询处的 token"),
             say("score, less the row's mean", "分数（减去行均值）"),
         ),
     )
     return say(
-        "QK circuit of the induction head through the first head's write, "
-        "tokens on both axes: the diagonal stands out.",
-        "经由第一个头写入的归纳头 QK 电路，两轴都是 token：对角线突出。",
+        "QK circuit of the induction head through the previous-token head's "
+        "output, tokens on both axes: the diagonal stands out.",
+        "经由前一 token 头写入的归纳头 QK 电路，两轴都是 token：对角线突出。",
     )
 
 
@@ -79,7 +79,7 @@ def draw_composition(figure: Figure, inputs: Inputs, say: Say) -> str:
     """How strongly the heads of one layer read those of the other."""
     found = inputs[EXPERIMENT]
     axes = figure.add_subplot()
-    axes.set_title(say("Keys read the first head", "键读取第一个头"))
+    axes.set_title(say("K-composition is strongest", "K 组合最强"))
     mean = found.number("/composition/baseline/mean")
     deviation = found.number("/composition/baseline/standard_deviation")
     pairs = found.at("/composition/pairs")
@@ -112,7 +112,7 @@ def draw_composition(figure: Figure, inputs: Inputs, say: Say) -> str:
         axes,
         -0.55,
         highest * 1.3,
-        say("● first head's write", "● 第一个头的写入"),
+        say("● previous-token head", "● 前一 token 头"),
         style.BLUE,
         va="top",
     )
@@ -120,27 +120,26 @@ def draw_composition(figure: Figure, inputs: Inputs, say: Say) -> str:
         axes,
         -0.55,
         highest * 1.17,
-        say("■ its neighbour's", "■ 同层另一头的写入"),
+        say("■ other head of its layer", "■ 同层另一个头"),
         style.ORANGE,
         va="top",
     )
     style.label(
         axes,
-        len(kinds) - 0.45,
+        -0.55,
         mean + 2.4 * deviation,
         say("random heads", "随机头"),
         style.QUIET,
-        ha="right",
         va="bottom",
     )
     axes.set_xlabel(say("read by the second layer's", "由第二层的何者读取"))
     axes.set_ylabel(say("composition score", "组合得分"))
     return say(
         "Composition scores of first-layer writes with second-layer queries, "
-        "keys and values, against a band for random heads. Only the first head "
-        "with the keys stands above.",
-        "第一层写入与第二层查询、键、值的组合得分，与随机头的色带相比。只有第一个头与"
-        "键的组合高于随机。",
+        "keys and values, against a band for random heads. Only the "
+        "previous-token head with the keys stands above.",
+        "第一层写入与第二层查询、键、值的组合得分，与随机头的色带相比。只有前一 "
+        "token 头与键的组合高于随机。",
     )
 
 
@@ -183,9 +182,9 @@ def draw_positions(figure: Figure, inputs: Inputs, say: Say) -> str:
     axes.set_xlabel(say("position", "位置"))
     axes.set_ylabel(say("weight on the position before", "对前一位置的权重"))
     return say(
-        "Weight that the first head puts on the position before, over the "
-        "position: near one early, near zero beyond the longest period.",
-        "第一个头对前一位置的权重随位置的变化：前部接近一，超过最长周期后接近零。",
+        "Weight that the previous-token head puts on the position before, over "
+        "the position: near one early, near zero beyond the longest period.",
+        "前一 token 头对前一位置的权重随位置的变化：前部接近一，超过最长周期后接近零。",
     )
 
 

@@ -114,7 +114,7 @@ def draw_transfer(figure: Figure, inputs: Inputs, say: Say) -> str:
         inputs,
         say,
         "accuracy",
-        say("The cheat knows one period", "取巧者只会一种周期"),
+        say("A positional shortcut: one period", "位置捷径：只会一种周期"),
         say("accuracy on repeats", "重复部分的准确率"),
     )
     return say(
@@ -133,7 +133,7 @@ def draw_stripes(figure: Figure, inputs: Inputs, say: Say) -> str:
         inputs,
         say,
         "prefix_matching",
-        say("Its stripes look real there", "在那里条纹以假乱真"),
+        say("It passes for an induction head there", "在该周期看似归纳头"),
         say("induction score of the best head", "最佳头的归纳得分"),
     )
     return say(

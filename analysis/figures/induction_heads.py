@@ -17,9 +17,9 @@ FIRST, SECOND, CONTROL = style.BLUE, style.VERMILLION, style.GREEN
 
 
 def head_text(found: Verified, pointer: str, say: Say) -> str:
-    """A head's name: "layer 1, head 2", counted from one for readers."""
-    layer = found.number(f"{pointer}/layer") + 1
-    head = found.number(f"{pointer}/head") + 1
+    """A head's name, counted from 0 as hooks are: "layer 0, head 1"."""
+    layer = found.number(f"{pointer}/layer")
+    head = found.number(f"{pointer}/head")
     return say(
         f"layer {layer:.0f}, head {head:.0f}", f"第 {layer:.0f} 层头 {head:.0f}"
     )
@@ -47,9 +47,9 @@ def _draw_map(
     axes.set_xticks(starts, names)
     axes.set_yticks(starts, names)
     axes.set_xlabel(
-        say("looks at position (token there)", "关注的位置（括号内为 token）")
+        say("key position (token)", "键的位置（括号内为 token）")
     )
-    axes.set_ylabel(say("from position (token)", "来自位置（token）"))
+    axes.set_ylabel(say("query position (token)", "查询的位置（token）"))
     bar = figure.colorbar(shown, ax=axes, shrink=0.6, aspect=18, pad=0.02)
     bar.set_label(say("weight", "权重"))
     bar.outline.set_visible(False)
@@ -57,7 +57,7 @@ def _draw_map(
 
 
 def draw_previous(figure: Figure, inputs: Inputs, say: Say) -> str:
-    """The earlier head's map."""
+    """The previous-token head's map."""
     found = inputs[EXPERIMENT]
     name = head_text(found, "/chosen/previous_token", say)
     _draw_map(
@@ -65,7 +65,7 @@ def draw_previous(figure: Figure, inputs: Inputs, say: Say) -> str:
         found,
         "previous_token",
         say,
-        say(f"One back: {name}", f"看前一个：{name}"),
+        say(f"Previous-token head: {name}", f"前一 token 头：{name}"),
     )
     return say(
         "Attention map of the previous-token head on a repeated sequence: a "
@@ -75,7 +75,7 @@ def draw_previous(figure: Figure, inputs: Inputs, say: Say) -> str:
 
 
 def draw_induction(figure: Figure, inputs: Inputs, say: Say) -> str:
-    """The later head's map."""
+    """The induction head's map."""
     found = inputs[EXPERIMENT]
     name = head_text(found, "/chosen/induction", say)
     _draw_map(
@@ -83,7 +83,7 @@ def draw_induction(figure: Figure, inputs: Inputs, say: Say) -> str:
         found,
         "induction",
         say,
-        say(f"The follower: {name}", f"找后续者：{name}"),
+        say(f"Induction head: {name}", f"归纳头：{name}"),
     )
     return say(
         "Attention map of the induction head: in the second block a stripe one "
@@ -171,7 +171,7 @@ def draw_scores(figure: Figure, inputs: Inputs, say: Say) -> str:
     previous = _head_curve(found, "previous_token", "previous_token")
     accuracy = found.numbers("/curve/*/accuracy")
     axes = figure.add_subplot()
-    axes.set_title(say("The second head forms then", "第二个头此时形成"))
+    axes.set_title(say("The induction head forms then", "归纳头此时形成"))
     _shade_window(axes, found)
     axes.plot(steps, accuracy, color=style.QUIET, linewidth=1.2)
     axes.plot(steps, previous, color=FIRST)
@@ -181,7 +181,7 @@ def draw_scores(figure: Figure, inputs: Inputs, say: Say) -> str:
         axes,
         last,
         previous[-1] - 0.16,
-        say("first head: one back", "第一个头：看前一个"),
+        say("previous-token head", "前一 token 头"),
         FIRST,
         ha="right",
         va="top",
@@ -190,7 +190,7 @@ def draw_scores(figure: Figure, inputs: Inputs, say: Say) -> str:
         axes,
         last,
         induction[-1] - 0.16,
-        say("second head: induction", "第二个头：归纳"),
+        say("induction head", "归纳头"),
         SECOND,
         ha="right",
         va="top",
@@ -250,9 +250,9 @@ def draw_ablations(figure: Figure, inputs: Inputs, say: Say) -> str:
     axes.set_title(say("One head is needed", "有一个头不可缺"))
     rows = [(say("none", "无"), "/clean/accuracy", style.QUIET)]
     for entry, name, color in (
-        ("previous_token", say("first head", "第一个头"), FIRST),
+        ("previous_token", say("previous-token head", "前一 token 头"), FIRST),
         ("other_first", say("other of its layer", "同层另一个头"), FIRST),
-        ("induction", say("second head", "第二个头"), SECOND),
+        ("induction", say("induction head", "归纳头"), SECOND),
         ("other_induction", say("other of its layer", "同层另一个头"), SECOND),
     ):
         rows.append((name, f"/found/{entry}/zero/accuracy", color))
@@ -266,7 +266,10 @@ def draw_ablations(figure: Figure, inputs: Inputs, say: Say) -> str:
     )
     rows.append(
         (
-            say("first, patterns kept", "第一个头，保持模式"),
+            say(
+                "previous-token,\npattern-preserving",
+                "前一 token 头，\n保持注意力模式",
+            ),
             "/found/previous_token/pattern_preserving/accuracy",
             FIRST,
         )
@@ -275,22 +278,22 @@ def draw_ablations(figure: Figure, inputs: Inputs, say: Say) -> str:
     axes.set_xlabel(
         say("repeated tokens predicted (%)", "预测正确的重复 token（%）")
     )
-    axes.set_ylabel(say("head set to zero", "置零的头"))
+    axes.set_ylabel(say("zero-ablated head", "置零消融的头"))
     return say(
-        "Accuracy on repeats with heads set to zero. Without the first head "
-        "nearly nothing is left, unless the attention patterns are kept; "
-        "without other single heads nearly all; without the second layer's "
-        "heads together nothing.",
-        "将头置零后重复部分的准确率。没有第一个头几乎全失，除非保持注意力模式；去掉"
+        "Accuracy on repeats with heads zero-ablated. Without the "
+        "previous-token head nearly nothing is left, unless the attention "
+        "patterns are kept; without other single heads nearly all; without the "
+        "second layer's heads together nothing.",
+        "将头置零消融后重复部分的准确率。没有前一 token 头几乎全失，除非保持注意力模式；去掉"
         "其他单个头几乎不变；去掉第二层的全部头则全失。",
     )
 
 
 def draw_paths(figure: Figure, inputs: Inputs, say: Say) -> str:
-    """By which path the first head reaches the second."""
+    """By which path the previous-token head reaches the induction head."""
     found = inputs[EXPERIMENT]
     axes = figure.add_subplot()
-    axes.set_title(say("The path is the keys", "路径是键"))
+    axes.set_title(say("It acts by K-composition", "通过 K 组合起作用"))
     names = {
         "key": say("from the keys", "从键中"),
         "query": say("from the queries", "从查询中"),
@@ -307,11 +310,12 @@ def draw_paths(figure: Figure, inputs: Inputs, say: Say) -> str:
     axes.set_xlabel(
         say("repeated tokens predicted (%)", "预测正确的重复 token（%）")
     )
-    axes.set_ylabel(say("first head taken out", "去除第一个头的写入"))
+    axes.set_ylabel(say("previous-token head removed", "去除前一 token 头的写入"))
     return say(
-        "Accuracy on repeats with the first head's write taken out of the "
-        "second layer's keys, queries or values: only the keys matter.",
-        "从第二层的键、查询或值中去除第一个头的写入后重复部分的准确率：只有键起作用。",
+        "Accuracy on repeats with the previous-token head's output removed "
+        "from the second layer's keys, queries or values: only the keys "
+        "matter.",
+        "从第二层的键、查询或值中去除前一 token 头的写入后重复部分的准确率：只有键起作用。",
     )
 
 

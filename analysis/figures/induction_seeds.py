@@ -16,7 +16,7 @@ def draw_ablations(figure: Figure, inputs: Inputs, say: Say) -> str:
     sweep = inputs[EXPERIMENT]
     seeds = sweep.numbers("/runs/*/seed")
     axes = figure.add_subplot()
-    axes.set_title(say("The same head is needed", "需要的总是同一种头"))
+    axes.set_title(say("The previous-token head is needed", "前一 token 头不可缺"))
     for name, marker, color, text in (
         ("accuracy", "D", style.QUIET, say("as it is", "原样")),
         (

@@ -48,7 +48,7 @@ def draw_patterns(figure: Figure, inputs: Inputs, say: Say) -> str:
             + say(f"({length} tokens)", f"（{length} 个 token）")
         )
     grid[0].set_ylabel(say("query position", "查询的位置"))
-    grid[0].set_title(say("Who may see whom", "谁能看见谁"))
+    grid[0].set_title(say("Causal and padding masks", "因果掩码与填充掩码"))
     for x, color, name in (
         (0.1, SEEN, say("may attend", "可以关注")),
         (0.45, FUTURE, say("future", "未来")),
@@ -117,8 +117,8 @@ def draw_blind_rows(figure: Figure, inputs: Inputs, say: Say) -> str:
     """Positions that are NaN after each layer."""
     masking = inputs[EXPERIMENT]
     axes = figure.add_subplot()
-    axes.set_title(say("A row that sees nothing", "什么也看不见的行"))
-    layers = np.arange(int(masking.number("/fully_masked/layers"))) + 1
+    axes.set_title(say("A fully masked row", "完全被掩码的行"))
+    layers = np.arange(int(masking.number("/fully_masked/layers")))
     positions = int(masking.numbers("/padding/lengths").max())
     by_hand = masking.numbers("/fully_masked/by_hand/nan_positions_by_layer")
     zeroed = masking.numbers("/fully_masked/zero/nan_positions_by_layer")

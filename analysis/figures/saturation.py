@@ -111,7 +111,7 @@ def draw_entropy(figure: Figure, inputs: Inputs, say: Say) -> str:
     """Distributions of the entropy of a row."""
     saturation = inputs[EXPERIMENT]
     axes = figure.add_subplot()
-    axes.set_title(say("The scale keeps rows open", "缩放使各行保持开放"))
+    axes.set_title(say("The scale keeps the entropy high", "缩放使熵保持较高"))
     for case in COLORS:
         _draw_histogram(axes, saturation, case, "entropy")
     uniform = saturation.number(f"{ROWS}/uniform/entropy/mean/value")
@@ -258,7 +258,7 @@ def draw_gradient(figure: Figure, inputs: Inputs, say: Say) -> str:
     widths = sorted(int(width) for width in saturation.at(f"{ROWS}/by_width"))
     axes = figure.add_subplot()
     axes.set_title(
-        say("Without the scale the gradient fades", "不缩放，梯度就消失")
+        say("Unscaled, the gradient vanishes", "不缩放，梯度就消失")
     )
     for case in COLORS:
         middles, spans = [], []

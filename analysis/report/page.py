@@ -204,6 +204,7 @@ def build(
         sections=sections,
         claims=claims,
         chapter=chapter,
+        choices=["all", *(f"section-{number}" for number in chapter)],
         exceptions=[
             c for c in claims if c.judged.verdict in (ONE_READING, FAILS)
         ],
