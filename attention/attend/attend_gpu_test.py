@@ -15,7 +15,7 @@ from attention.attend import attend_testing
 from base.safetensors import safetensors_numpy
 
 BUILT = sys.argv.pop(1) == "built"
-NULL_DRIVER = os.path.abspath("attention/cudnn/null_driver")
+NULL_DRIVER = os.path.abspath("attention/cudnn/testing/null_driver")
 
 
 def has_driver():

@@ -78,12 +78,11 @@ struct Prepared {
 };
 
 absl::Status CheckRows(const Visibility& visible, const AttentionSizes& sizes) {
-  for (int64_t b = 0; b < sizes.batch; ++b) {
-    for (int64_t h = 0; h < sizes.query_heads; ++h) {
-      for (int64_t i = 0; i < sizes.queries; ++i) {
-        if (visible.row(b, h, i) == 0) return FullyMaskedRowError(b, h, i);
-      }
-    }
+  const auto [heads, queries] = std::pair(sizes.query_heads, sizes.queries);
+  for (int64_t n = 0; n < visible.row.size(); ++n) {
+    if (visible.row[n] != 0) continue;
+    return FullyMaskedRowError(n / queries / heads, n / queries % heads,
+                               n % queries);
   }
   return absl::OkStatus();
 }
@@ -142,21 +141,19 @@ void FillRows(Tensor<float>& tensor, const Tensor<uint8_t>& kept, float value) {
 
 absl::Status CheckOutputs(const AttentionOutputs<float>& outputs,
                           const AttentionSizes& sizes) {
-  const Shape output = {sizes.batch, sizes.query_heads, sizes.queries,
-                        sizes.value_width};
+  const Shape output = OutputShape(sizes);
   const Shape log_sum_exp = {sizes.batch, sizes.query_heads, sizes.queries};
-  if (outputs.output.shape() != output) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "outputs.output has shape ", ShapeString(outputs.output.shape()),
-        "; allowed: [B, H, Tq, Dv] = ", ShapeString(output)));
-  }
-  if (outputs.log_sum_exp.shape() != log_sum_exp) {
+  const auto check = [](const char* name, const Shape& given,
+                        const char* allowed, const Shape& shape) {
+    if (given == shape) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat("outputs.log_sum_exp has shape ",
-                     ShapeString(outputs.log_sum_exp.shape()),
-                     "; allowed: [B, H, Tq] = ", ShapeString(log_sum_exp)));
-  }
-  return absl::OkStatus();
+        absl::StrCat("outputs.", name, " has shape ", ShapeString(given),
+                     "; allowed: ", allowed, " = ", ShapeString(shape)));
+  };
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      check("output", outputs.output.shape(), "[B, H, Tq, Dv]", output));
+  return check("log_sum_exp", outputs.log_sum_exp.shape(), "[B, H, Tq]",
+               log_sum_exp);
 }
 
 int64_t Count(const Shape& shape) { return NumElements(shape).value(); }
@@ -170,8 +167,7 @@ absl::StatusOr<AttentionOutputs<float>> CudnnAttention::Forward(
       const Prepared prepared,
       Prepare(inputs, options, {.element = options_.element}));
   const AttentionSizes& sizes = prepared.problem.sizes;
-  const Shape output_shape = {sizes.batch, sizes.query_heads, sizes.queries,
-                              sizes.value_width};
+  const Shape output_shape = OutputShape(sizes);
   std::vector<uint16_t> output(Count(output_shape));
   Tensor<float> log_sum_exp({sizes.batch, sizes.query_heads, sizes.queries});
   std::map<CudnnTensorId, HostBytes> tensors = prepared.Tensors();

@@ -31,7 +31,6 @@
 #include "absl/status/statusor.h"
 #include "attention/attention.h"
 #include "attention/cudnn/cudnn_problem.h"
-#include "attention/cudnn/cudnn_tensors.h"
 #include "base/tensor/dtype.h"
 #include "base/tensor/strided_view.h"
 

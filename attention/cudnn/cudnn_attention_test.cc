@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "attention/cudnn/check_cases.h"
-#include "attention/cudnn/stand_in_runner.h"
+#include "attention/cudnn/testing/cudnn_cases.h"
+#include "attention/cudnn/testing/stand_in_runner.h"
 #include "attention/reference/attention_reference.h"
 #include "base/random/random.h"
 #include "base/status.h"
@@ -34,9 +34,9 @@ Tensor<float> Draw(RandomStream& stream, const Shape& shape) {
   return tensor;
 }
 
-CheckCase DrawCase(uint64_t seed) {
+CudnnCase DrawCase(uint64_t seed) {
   RandomStream stream(seed, "cudnn_attention_test");
-  CheckCase drawn;
+  CudnnCase drawn;
   drawn.query = Draw(stream, {2, 4, 3, 16});
   drawn.key = Draw(stream, {2, 2, 5, 16});
   drawn.value = Draw(stream, {2, 2, 5, 8});
@@ -65,7 +65,7 @@ void ExpectRounded(const Tensor<float>& ours, const Tensor<double>& exact,
   }
 }
 
-void ExpectTheReference(const CheckCase& drawn, Dtype element) {
+void ExpectTheReference(const CudnnCase& drawn, Dtype element) {
   StandInRunner runner;
   const CudnnAttention attention(&runner, {.element = element});
   const AttentionInputs<float> inputs = drawn.inputs();
@@ -112,8 +112,8 @@ TEST(CudnnAttentionTest, IsTheReferenceRounded) {
     for (const CausalAlignment causal :
          {CausalAlignment::kNone, CausalAlignment::kTopLeft,
           CausalAlignment::kBottomRight}) {
-      CheckCase drawn = DrawCase(seed++);
-      drawn.causal = causal;
+      CudnnCase drawn = DrawCase(seed++);
+      drawn.problem.causal = causal;
       ExpectTheReference(drawn, element);
       if (causal == CausalAlignment::kBottomRight) continue;
       drawn.lengths = {3, 1};
@@ -130,7 +130,7 @@ TEST(CudnnAttentionTest, IsTheReferenceRounded) {
 
 TEST(CudnnAttentionTest, StridesAreKept) {
   RandomStream stream(1, "strides");
-  CheckCase drawn = DrawCase(1);
+  CudnnCase drawn = DrawCase(1);
   const Tensor<float> interleaved = Draw(stream, {2, 3, 4, 16});
   AttentionInputs<float> inputs = drawn.inputs();
   inputs.query = interleaved.view().Transpose(1, 2);
@@ -146,7 +146,7 @@ TEST(CudnnAttentionTest, StridesAreKept) {
 }
 
 TEST(CudnnAttentionTest, RowsThatSeeNothing) {
-  CheckCase drawn = DrawCase(3);
+  CudnnCase drawn = DrawCase(3);
   drawn.lengths = {5, 0};
   ExpectTheReference(drawn, Dtype::kBF16);
   // By a bias, within a batch entry whose other rows see something.
@@ -177,7 +177,7 @@ TEST(CudnnAttentionTest, RowsThatSeeNothing) {
 }
 
 TEST(CudnnAttentionTest, PaddingMayHoldAnything) {
-  CheckCase drawn = DrawCase(4);
+  CudnnCase drawn = DrawCase(4);
   drawn.lengths = {3, 2};
   StandInRunner runner;
   const CudnnAttention attention(&runner, {});
@@ -204,7 +204,7 @@ TEST(CudnnAttentionTest, RefusesWhatIsNotFinite) {
   StandInRunner runner;
   const CudnnAttention bfloat16(&runner, {});
   const CudnnAttention float16(&runner, {.element = Dtype::kF16});
-  CheckCase drawn = DrawCase(5);
+  CudnnCase drawn = DrawCase(5);
   drawn.value(1, 0, 4, 7) = kNaN;
   EXPECT_EQ(bfloat16.Forward(drawn.inputs(), {}).status().message(),
             "value[1, 0, 4, 7] is nan; allowed with backend cudnn: numbers "
@@ -228,9 +228,9 @@ TEST(CudnnAttentionTest, RefusesWhatIsNotFinite) {
 TEST(CudnnAttentionTest, RefusesBeforeItRuns) {
   StandInRunner runner;
   const CudnnAttention attention(&runner, {});
-  CheckCase drawn = DrawCase(6);
+  CudnnCase drawn = DrawCase(6);
   drawn.lengths = {3, 3};
-  drawn.causal = CausalAlignment::kBottomRight;
+  drawn.problem.causal = CausalAlignment::kBottomRight;
   EXPECT_EQ(attention.Forward(drawn.inputs(), {}).status().code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(runner.runs, 0);
@@ -239,7 +239,7 @@ TEST(CudnnAttentionTest, RefusesBeforeItRuns) {
 TEST(CudnnAttentionTest, BackwardChecksShapes) {
   StandInRunner runner;
   const CudnnAttention attention(&runner, {});
-  const CheckCase drawn = DrawCase(7);
+  const CudnnCase drawn = DrawCase(7);
   const auto outputs = attention.Forward(drawn.inputs(), {});
   ASSERT_TRUE(outputs.ok());
   const Tensor<float> wrong({2, 4, 3, 16});
@@ -259,7 +259,7 @@ TEST(CudnnAttentionTest, BackwardChecksShapes) {
 TEST(CudnnAttentionTest, DeterministicIsForBackward) {
   StandInRunner runner;
   const CudnnAttention attention(&runner, {.deterministic = true});
-  const CheckCase drawn = DrawCase(8);
+  const CudnnCase drawn = DrawCase(8);
   const auto outputs = attention.Forward(drawn.inputs(), {});
   ASSERT_TRUE(outputs.ok());
   EXPECT_FALSE(runner.last.deterministic);

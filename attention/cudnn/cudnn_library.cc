@@ -19,6 +19,17 @@ namespace {
 
 constexpr const char* kSoname = "libcudnn.so.9";
 
+size_t loaded_version = 0;
+
+// The first of the paths that opens; null if none does.
+void* OpenFirst(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library != nullptr) return library;
+  }
+  return nullptr;
+}
+
 absl::Status LoadOnce() {
   std::vector<std::string> paths;
   const absl::StatusOr<std::string> shipped =
@@ -44,6 +55,8 @@ absl::Status LoadOnce() {
   }
   SOFTLOOKUP_RETURN_IF_ERROR(OpenCublasLt(folders, major));
   cudnn_frontend::cudnn_dlhandle = library;
+  loaded_version =
+      reinterpret_cast<size_t (*)()>(::dlsym(library, "cudnnGetVersion"))();
   return absl::OkStatus();
 }
 
@@ -65,11 +78,7 @@ absl::Status CheckCudnnVersion(size_t version) {
 }
 
 absl::Status OpenCudnn(const std::vector<std::string>& paths, void** handle) {
-  void* library = nullptr;
-  for (const std::string& path : paths) {
-    library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library != nullptr) break;
-  }
+  void* library = OpenFirst(paths);
   if (library == nullptr) {
     return absl::FailedPreconditionError(
         absl::StrCat("no cuDNN: ", absl::StrJoin(paths, " or "),
@@ -94,15 +103,10 @@ absl::Status OpenCudnn(const std::vector<std::string>& paths, void** handle) {
 absl::Status OpenCublasLt(const std::vector<std::string>& folders,
                           size_t cuda_major) {
   const std::string soname = absl::StrCat("libcublasLt.so.", cuda_major);
-  for (const std::string& folder : folders) {
-    const std::string path = absl::StrCat(folder, soname);
-    if (::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) {
-      return absl::OkStatus();
-    }
-  }
-  if (::dlopen(soname.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) {
-    return absl::OkStatus();
-  }
+  std::vector<std::string> paths;
+  for (const std::string& folder : folders) paths.push_back(folder + soname);
+  paths.push_back(soname);
+  if (OpenFirst(paths) != nullptr) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("no cuBLAS, which cuDNN needs: ", soname,
                    " cannot be opened; put its folder into LD_LIBRARY_PATH"));
@@ -112,5 +116,7 @@ absl::Status LoadCudnn() {
   static const absl::Status& status = *new absl::Status(LoadOnce());
   return status;
 }
+
+size_t LoadedCudnnVersion() { return loaded_version; }
 
 }  // namespace softlookup::cudnn

@@ -35,6 +35,9 @@ absl::Status CheckCudnnVersion(size_t version);
 // may call it at the same time; an error is given again to every caller.
 absl::Status LoadCudnn();
 
+// The version that LoadCudnn opened, as cudnnGetVersion() counts; 0 before.
+size_t LoadedCudnnVersion();
+
 // The first of the paths that opens, checked as above; LoadCudnn without its
 // memory. `handle` gets what dlopen gave.
 absl::Status OpenCudnn(const std::vector<std::string>& paths, void** handle);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <unordered_map>
 #include <utility>
 
@@ -61,14 +62,6 @@ fe::DataType_t TypeOf(Dtype dtype) {
       SOFTLOOKUP_CHECK(dtype == Dtype::kF32, "a type of CudnnTensors");
       return fe::DataType_t::FLOAT;
   }
-}
-
-absl::StatusOr<Dtype> DtypeOf(fe::DataType_t type) {
-  for (const Dtype dtype :
-       {Dtype::kBF16, Dtype::kF16, Dtype::kI32, Dtype::kF32}) {
-    if (TypeOf(dtype) == type) return dtype;
-  }
-  return absl::InternalError("a graph tensor of no type that was asked for");
 }
 
 using Attributes = std::shared_ptr<fe::graph::Tensor_attributes>;
@@ -156,16 +149,6 @@ void AddAttention(const CudnnProblem& problem, fe::graph::Graph& graph) {
   SetOutput(described.at(CudnnTensorId::kValueGradient), value_gradient);
 }
 
-void AddProduct(const MatrixProduct& product, fe::graph::Graph& graph) {
-  const std::vector<CudnnTensor> tensors = ProductTensors(product);
-  SetOutput(
-      tensors[2],
-      graph.matmul(AddTensor(tensors[0], graph), AddTensor(tensors[1], graph),
-                   fe::graph::Matmul_attributes()
-                       .set_name("product")
-                       .set_compute_data_type(fe::DataType_t::FLOAT)));
-}
-
 std::vector<uint8_t> Bytes(const std::string& text) {
   return {text.begin(), text.end()};
 }
@@ -178,6 +161,11 @@ struct GpuDescription::Properties {
   int capability = 0;
 };
 
+GpuDescription::GpuDescription(int capability)
+    : properties_(std::make_shared<Properties>()) {
+  properties_->capability = capability;
+}
+
 struct CudnnPlan::Graph {
   // Execution does not change the graph, but the frontend does not say so.
   std::unique_ptr<fe::graph::Graph> graph =
@@ -187,9 +175,7 @@ struct CudnnPlan::Graph {
 absl::StatusOr<GpuDescription> GpuDescription::FromJson(const std::string& json,
                                                         int capability) {
   SOFTLOOKUP_RETURN_IF_ERROR(LoadCudnn());
-  GpuDescription description;
-  description.properties_ = std::make_shared<Properties>();
-  description.properties_->capability = capability;
+  GpuDescription description(capability);
   SOFTLOOKUP_RETURN_IF_ERROR(Guard(
       absl::StatusCode::kInvalidArgument, "reads a device description", [&] {
         return description.properties_->device->deserialize(Bytes(json));
@@ -200,9 +186,7 @@ absl::StatusOr<GpuDescription> GpuDescription::FromJson(const std::string& json,
 absl::StatusOr<GpuDescription> GpuDescription::OfDevice(int device,
                                                         int capability) {
   SOFTLOOKUP_RETURN_IF_ERROR(LoadCudnn());
-  GpuDescription description;
-  description.properties_ = std::make_shared<Properties>();
-  description.properties_->capability = capability;
+  GpuDescription description(capability);
   SOFTLOOKUP_RETURN_IF_ERROR(
       Guard(absl::StatusCode::kFailedPrecondition, "describes the device", [&] {
         description.properties_->device->set_device_id(device);
@@ -235,9 +219,9 @@ absl::Status CudnnHandle::SetStream(void* stream) {
 CudnnPlan::CudnnPlan() : graph_(std::make_unique<Graph>()) {}
 CudnnPlan::~CudnnPlan() = default;
 
-template <typename Add>
-absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::BuildGraph(
-    const GpuDescription& description, Dtype element, const Add& add) {
+absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::Build(
+    const CudnnProblem& problem, const GpuDescription& description) {
+  SOFTLOOKUP_RETURN_IF_ERROR(CheckCudnnProblem(problem));
   SOFTLOOKUP_RETURN_IF_ERROR(LoadCudnn());
   std::unique_ptr<CudnnPlan> plan(new CudnnPlan());
   fe::graph::Graph& graph = *plan->graph_->graph;
@@ -246,68 +230,33 @@ absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::BuildGraph(
     graph.set_device_properties(description.properties_->device);
     // Without it validation asks the CUDA runtime for the current device.
     graph.set_sm_version(description.properties_->capability);
-    graph.set_io_data_type(TypeOf(element))
+    graph.set_io_data_type(TypeOf(problem.element))
         .set_intermediate_data_type(fe::DataType_t::FLOAT)
         .set_compute_data_type(fe::DataType_t::FLOAT);
-    add(graph);
+    AddAttention(problem, graph);
     return fe::error_t();
   }));
-  SOFTLOOKUP_RETURN_IF_ERROR(
-      Guard(kRefused, "checks the graph", [&] { return graph.validate(); }));
-  SOFTLOOKUP_RETURN_IF_ERROR(Guard(kRefused, "builds the graph", [&] {
-    return graph.build_operation_graph();
-  }));
-  SOFTLOOKUP_RETURN_IF_ERROR(Guard(kRefused, "lists plans", [&] {
-    return graph.create_execution_plans({fe::HeurMode_t::A});
-  }));
-  SOFTLOOKUP_RETURN_IF_ERROR(Guard(kRefused, "finds no plan that it supports",
-                                   [&] { return graph.check_support(); }));
-  SOFTLOOKUP_RETURN_IF_ERROR(
-      Guard(kRefused, "builds a plan", [&] { return graph.build_plans(); }));
-  constexpr absl::StatusCode kInternal = absl::StatusCode::kInternal;
-  SOFTLOOKUP_RETURN_IF_ERROR(Guard(kInternal, "says the workspace", [&] {
-    return graph.get_workspace_size(plan->workspace_bytes_);
-  }));
-  SOFTLOOKUP_RETURN_IF_ERROR(Guard(kInternal, "names the plan", [&] {
-    return graph.get_plan_name(plan->name_);
-  }));
+  const std::pair<const char*, std::function<fe::error_t()>> steps[] = {
+      {"checks the graph", [&] { return graph.validate(); }},
+      {"builds the graph", [&] { return graph.build_operation_graph(); }},
+      {"lists plans",
+       [&] { return graph.create_execution_plans({fe::HeurMode_t::A}); }},
+      {"finds no plan that it supports", [&] { return graph.check_support(); }},
+      {"builds a plan", [&] { return graph.build_plans(); }}};
+  for (const auto& [step, run] : steps) {
+    SOFTLOOKUP_RETURN_IF_ERROR(Guard(kRefused, step, run));
+  }
+  SOFTLOOKUP_RETURN_IF_ERROR(plan->AskTheGraph());
   return plan;
 }
 
-absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::Build(
-    const CudnnProblem& problem, const GpuDescription& description) {
-  SOFTLOOKUP_RETURN_IF_ERROR(CheckCudnnProblem(problem));
-  return BuildGraph(description, problem.element, [&](fe::graph::Graph& graph) {
-    AddAttention(problem, graph);
-  });
-}
-
-absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::BuildProduct(
-    const MatrixProduct& product, const GpuDescription& description) {
-  return BuildGraph(description, product.element, [&](fe::graph::Graph& graph) {
-    AddProduct(product, graph);
-  });
-}
-
-absl::StatusOr<std::vector<CudnnTensor>> CudnnPlan::GraphTensors() const {
-  std::vector<CudnnTensor> tensors;
-  for (int64_t id = static_cast<int64_t>(CudnnTensorId::kQuery);
-       id <= static_cast<int64_t>(CudnnTensorId::kProduct); ++id) {
-    fe::graph::Tensor_attributes attributes;
-    if (graph_->graph->query_tensor_attributes_of_uid(id, attributes)
-            .is_bad()) {
-      continue;
-    }
-    CudnnTensor tensor;
-    tensor.id = static_cast<CudnnTensorId>(id);
-    tensor.name = attributes.get_name();
-    SOFTLOOKUP_ASSIGN_OR_RETURN(tensor.dtype,
-                                DtypeOf(attributes.get_data_type()));
-    tensor.shape = attributes.get_dim();
-    tensor.strides = attributes.get_stride();
-    tensors.push_back(std::move(tensor));
-  }
-  return tensors;
+absl::Status CudnnPlan::AskTheGraph() {
+  constexpr absl::StatusCode kInternal = absl::StatusCode::kInternal;
+  SOFTLOOKUP_RETURN_IF_ERROR(Guard(kInternal, "says the workspace", [&] {
+    return graph_->graph->get_workspace_size(workspace_bytes_);
+  }));
+  return Guard(kInternal, "names the plan",
+               [&] { return graph_->graph->get_plan_name(name_); });
 }
 
 absl::StatusOr<std::string> CudnnPlan::Serialize() const {
@@ -321,18 +270,12 @@ absl::StatusOr<std::string> CudnnPlan::Serialize() const {
 absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::Deserialize(
     const std::string& bytes, const CudnnHandle& handle) {
   std::unique_ptr<CudnnPlan> plan(new CudnnPlan());
-  fe::graph::Graph& graph = *plan->graph_->graph;
-  constexpr absl::StatusCode kRefused = absl::StatusCode::kInvalidArgument;
-  SOFTLOOKUP_RETURN_IF_ERROR(Guard(kRefused, "reads a plan", [&] {
-    return graph.deserialize(static_cast<cudnnHandle_t>(handle.get()),
-                             Bytes(bytes));
-  }));
-  SOFTLOOKUP_RETURN_IF_ERROR(Guard(kRefused, "says the workspace", [&] {
-    return graph.get_workspace_size(plan->workspace_bytes_);
-  }));
-  SOFTLOOKUP_RETURN_IF_ERROR(Guard(kRefused, "names the plan", [&] {
-    return graph.get_plan_name(plan->name_);
-  }));
+  SOFTLOOKUP_RETURN_IF_ERROR(
+      Guard(absl::StatusCode::kInvalidArgument, "reads a plan", [&] {
+        return plan->graph_->graph->deserialize(
+            static_cast<cudnnHandle_t>(handle.get()), Bytes(bytes));
+      }));
+  SOFTLOOKUP_RETURN_IF_ERROR(plan->AskTheGraph());
   return plan;
 }
 

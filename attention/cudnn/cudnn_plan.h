@@ -27,9 +27,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/cudnn/cudnn_problem.h"
-#include "attention/cudnn/cudnn_product.h"
-#include "attention/cudnn/cudnn_tensors.h"
-#include "base/tensor/dtype.h"
 #include "base/thread_pool.h"
 
 namespace softlookup::cudnn {
@@ -48,6 +45,8 @@ class GpuDescription {
  private:
   friend class CudnnPlan;
   struct Properties;
+  explicit GpuDescription(int capability);
+
   std::shared_ptr<Properties> properties_;
 };
 
@@ -82,9 +81,6 @@ class CudnnPlan {
   // without cuDNN or a driver library.
   static absl::StatusOr<std::unique_ptr<CudnnPlan>> Build(
       const CudnnProblem& problem, const GpuDescription& description);
-  // The same for a matrix product, of positive sizes.
-  static absl::StatusOr<std::unique_ptr<CudnnPlan>> BuildProduct(
-      const MatrixProduct& product, const GpuDescription& description);
   ~CudnnPlan();
   CudnnPlan(const CudnnPlan&) = delete;
   CudnnPlan& operator=(const CudnnPlan&) = delete;
@@ -92,10 +88,6 @@ class CudnnPlan {
   int64_t workspace_bytes() const { return workspace_bytes_; }
   // cuDNN's name for engine and knobs, "eng6_k24=26".
   const std::string& name() const { return name_; }
-
-  // The tensors as the graph has them, by increasing id. For tests:
-  // CudnnTensors and ProductTensors say what they should be.
-  absl::StatusOr<std::vector<CudnnTensor>> GraphTensors() const;
 
   // The plan with its compiled kernels, for a later process and Deserialize.
   absl::StatusOr<std::string> Serialize() const;
@@ -121,12 +113,8 @@ class CudnnPlan {
  private:
   struct Graph;
   CudnnPlan();
-
-  // What Build and BuildProduct share: all but the operations of the graph,
-  // which `add` adds to it.
-  template <typename Add>
-  static absl::StatusOr<std::unique_ptr<CudnnPlan>> BuildGraph(
-      const GpuDescription& description, Dtype element, const Add& add);
+  // Workspace and name.
+  absl::Status AskTheGraph();
 
   std::unique_ptr<Graph> graph_;
   int64_t workspace_bytes_ = 0;

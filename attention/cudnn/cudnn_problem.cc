@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -79,6 +80,8 @@ absl::Status CheckBottomRight(const CudnnProblem& problem) {
   return absl::OkStatus();
 }
 
+}  // namespace
+
 Shape QueryShape(const AttentionSizes& sizes) {
   return {sizes.batch, sizes.query_heads, sizes.queries, sizes.width};
 }
@@ -91,7 +94,9 @@ Shape ValueShape(const AttentionSizes& sizes) {
   return {sizes.batch, sizes.key_heads, sizes.keys, sizes.value_width};
 }
 
-}  // namespace
+Shape OutputShape(const AttentionSizes& sizes) {
+  return {sizes.batch, sizes.query_heads, sizes.queries, sizes.value_width};
+}
 
 CudnnProblem ContiguousProblem(const AttentionSizes& sizes, Dtype element,
                                bool backward) {
@@ -182,6 +187,64 @@ absl::StatusOr<CudnnProblem> DescribeCudnnProblem(
   problem.value_strides = inputs.value.layout().strides;
   SOFTLOOKUP_RETURN_IF_ERROR(CheckCudnnProblem(problem));
   return problem;
+}
+
+int64_t CudnnTensor::Bytes() const {
+  int64_t last = 0;
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    last += (shape[axis] - 1) * strides[axis];
+  }
+  return (last + 1) * (DtypeBits(dtype) / 8);
+}
+
+std::vector<CudnnTensor> CudnnTensors(const CudnnProblem& problem) {
+  const AttentionSizes& sizes = problem.sizes;
+  const Shape query = QueryShape(sizes);
+  const Shape key = KeyShape(sizes);
+  const Shape value = ValueShape(sizes);
+  const Shape output = OutputShape(sizes);
+  const Shape row = {sizes.batch, sizes.query_heads, sizes.queries, 1};
+  const Shape entry = {sizes.batch, 1, 1, 1};
+  const bool backward = problem.backward;
+
+  std::vector<CudnnTensor> tensors;
+  const auto strided = [&](CudnnTensorId id, std::string name, Dtype dtype,
+                           const Shape& shape, const Shape& strides,
+                           bool written) {
+    tensors.push_back({id, std::move(name), dtype, shape, strides, written});
+  };
+  const auto add = [&](CudnnTensorId id, std::string name, Dtype dtype,
+                       const Shape& shape, bool written) {
+    strided(id, std::move(name), dtype, shape, ContiguousStrides(shape),
+            written);
+  };
+  const Dtype half = problem.element;
+  strided(CudnnTensorId::kQuery, "query", half, query, problem.query_strides,
+          false);
+  strided(CudnnTensorId::kKey, "key", half, key, problem.key_strides, false);
+  strided(CudnnTensorId::kValue, "value", half, value, problem.value_strides,
+          false);
+  add(CudnnTensorId::kOutput, "output", half, output, !backward);
+  add(CudnnTensorId::kLogSumExp, "log_sum_exp", Dtype::kF32, row, !backward);
+  if (problem.bias.has_value()) {
+    add(CudnnTensorId::kBias, "bias", half, *problem.bias, false);
+  }
+  if (problem.Padded()) {
+    add(CudnnTensorId::kQueryLengths, "query_lengths", Dtype::kI32, entry,
+        false);
+    add(CudnnTensorId::kKeyLengths, "key_lengths", Dtype::kI32, entry, false);
+  }
+  if (backward) {
+    add(CudnnTensorId::kOutputGradient, "output_gradient", half, output, false);
+    add(CudnnTensorId::kQueryGradient, "query_gradient", half, query, true);
+    add(CudnnTensorId::kKeyGradient, "key_gradient", half, key, true);
+    add(CudnnTensorId::kValueGradient, "value_gradient", half, value, true);
+    if (problem.bias.has_value()) {
+      add(CudnnTensorId::kBiasGradient, "bias_gradient", half, *problem.bias,
+          true);
+    }
+  }
+  return tensors;
 }
 
 }  // namespace softlookup::cudnn

@@ -1,9 +1,14 @@
-// One attention problem as cuDNN is given it, and what cuDNN cannot do.
+// One attention problem as cuDNN is given it: what cuDNN cannot do, and the
+// tensors that it reads and writes.
 //
 //   SOFTLOOKUP_ASSIGN_OR_RETURN(
 //       const CudnnProblem problem,
 //       DescribeCudnnProblem(inputs, options,
 //                            {.element = Dtype::kBF16, .backward = true}));
+//   for (const CudnnTensor& tensor : CudnnTensors(problem)) {
+//     std::printf("%s %s\n", tensor.name.c_str(),
+//                 ShapeString(tensor.shape).c_str());
+//   }
 //
 // Everything that cuDNN refuses, or answers otherwise than
 // attention/attention.h promises, is refused here first, by a message of ours
@@ -19,6 +24,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -56,6 +62,11 @@ struct CudnnProblem {
   bool Padded() const { return key_lengths || backward; }
 };
 
+Shape QueryShape(const AttentionSizes& sizes);   // [B, H, Tq, D]
+Shape KeyShape(const AttentionSizes& sizes);     // [B, Hkv, Tk, D]
+Shape ValueShape(const AttentionSizes& sizes);   // [B, Hkv, Tk, Dv]
+Shape OutputShape(const AttentionSizes& sizes);  // [B, H, Tq, Dv]
+
 // A description with contiguous strides.
 CudnnProblem ContiguousProblem(const AttentionSizes& sizes, Dtype element,
                                bool backward);
@@ -85,6 +96,43 @@ struct CudnnRequest {
 absl::StatusOr<CudnnProblem> DescribeCudnnProblem(
     const AttentionInputs<float>& inputs, const AttentionOptions& options,
     const CudnnRequest& request);
+
+// The numbers by which tensors are bound to memory. A plan that was written to
+// a file carries them, so they never change.
+enum class CudnnTensorId : int64_t {
+  kQuery = 1,
+  kKey = 2,
+  kValue = 3,
+  kOutput = 4,
+  kLogSumExp = 5,
+  kBias = 6,
+  kQueryLengths = 7,
+  kKeyLengths = 8,
+  kOutputGradient = 9,
+  kQueryGradient = 10,
+  kKeyGradient = 11,
+  kValueGradient = 12,
+  kBiasGradient = 13,
+};
+
+struct CudnnTensor {
+  CudnnTensorId id = CudnnTensorId::kQuery;
+  std::string name;
+  Dtype dtype = Dtype::kBF16;
+  Shape shape;
+  Shape strides;  // in elements
+  bool written = false;
+
+  // Bytes from the first element to the last, both included.
+  int64_t Bytes() const;
+
+  bool operator==(const CudnnTensor&) const = default;
+};
+
+// The tensors of a problem that CheckCudnnProblem accepts, by increasing id.
+// Dimensions are those of attention/attention.h, but that cuDNN gives
+// everything rank 4: log_sum_exp is [B, H, Tq, 1] and lengths are [B, 1, 1, 1].
+std::vector<CudnnTensor> CudnnTensors(const CudnnProblem& problem);
 
 }  // namespace softlookup::cudnn
 

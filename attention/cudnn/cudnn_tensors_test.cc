@@ -1,10 +1,9 @@
-#include "attention/cudnn/cudnn_tensors.h"
-
 #include <map>
 #include <string>
 #include <vector>
 
 #include "attention/attention.h"
+#include "attention/cudnn/cudnn_problem.h"
 #include "attention/reference/attention_reference.h"
 #include "base/tensor/tensor.h"
 #include "gtest/gtest.h"

@@ -162,14 +162,13 @@ absl::Status Gpu::Initialise() {
   info_.name = name;
   int major = 0;
   int minor = 0;
-  SOFTLOOKUP_RETURN_IF_ERROR(cuda.Check(
-      cuda.cuDeviceGetAttribute(
-          &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
-      "says the compute capability"));
-  SOFTLOOKUP_RETURN_IF_ERROR(cuda.Check(
-      cuda.cuDeviceGetAttribute(
-          &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
-      "says the compute capability"));
+  for (const auto& [value, attribute] :
+       {std::pair(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+        std::pair(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)}) {
+    SOFTLOOKUP_RETURN_IF_ERROR(
+        cuda.Check(cuda.cuDeviceGetAttribute(value, attribute, device),
+                   "says the compute capability"));
+  }
   info_.capability = 10 * major + minor;
   if (info_.capability < kMinCapability || info_.capability >= kCapabilityEnd) {
     return absl::FailedPreconditionError(

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "absl/status/status.h"
-#include "attention/cudnn/null_driver.h"
+#include "attention/cudnn/testing/null_driver.h"
 #include "gtest/gtest.h"
 
 namespace softlookup::cudnn {

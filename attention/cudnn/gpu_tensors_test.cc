@@ -1,6 +1,4 @@
 // On a driver whose device's memory is the host's.
-#include "attention/cudnn/gpu_tensors.h"
-
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -9,7 +7,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "attention/cudnn/null_driver.h"
+#include "attention/cudnn/gpu_runner.h"
+#include "attention/cudnn/testing/null_driver.h"
 #include "gtest/gtest.h"
 
 namespace softlookup::cudnn {

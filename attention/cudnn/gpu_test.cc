@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "attention/cudnn/null_driver.h"
+#include "attention/cudnn/testing/null_driver.h"
 #include "gtest/gtest.h"
 
 namespace softlookup::cudnn {

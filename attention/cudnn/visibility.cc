@@ -6,8 +6,7 @@
 namespace softlookup::cudnn {
 namespace {
 
-// Without a bias or a boolean mask the keys that query i sees are one run,
-// [first, end).
+// The keys that query i may see but for a bias or a boolean mask, [first, end).
 struct Run {
   int64_t first = 0;
   int64_t end = 0;
@@ -28,22 +27,6 @@ Run KeysOf(const AttentionMask& mask, const AttentionSizes& sizes, int64_t b,
   return run;
 }
 
-void SeeRuns(const AttentionMask& mask, const AttentionSizes& sizes,
-             Visibility& visible) {
-  for (int64_t b = 0; b < sizes.batch; ++b) {
-    for (int64_t i = 0; i < sizes.queries; ++i) {
-      const Run run = KeysOf(mask, sizes, b, i);
-      if (run.first >= run.end) continue;
-      for (int64_t h = 0; h < sizes.query_heads; ++h) visible.row(b, h, i) = 1;
-    }
-    // Later queries see what earlier ones see, so the last sees all.
-    const Run run = KeysOf(mask, sizes, b, sizes.queries - 1);
-    for (int64_t h = 0; h < sizes.key_heads; ++h) {
-      for (int64_t j = run.first; j < run.end; ++j) visible.key(b, h, j) = 1;
-    }
-  }
-}
-
 }  // namespace
 
 Visibility FindVisibility(const AttentionInputs<float>& inputs,
@@ -53,10 +36,8 @@ Visibility FindVisibility(const AttentionInputs<float>& inputs,
       Tensor<uint8_t>({sizes.batch, sizes.query_heads, sizes.queries}),
       Tensor<uint8_t>({sizes.batch, sizes.key_heads, sizes.keys}),
       std::nullopt};
-  if (!inputs.bias.has_value() && !inputs.mask.allowed.has_value()) {
-    SeeRuns(inputs.mask, sizes, visible);
-    return visible;
-  }
+  const bool by_pair =
+      inputs.bias.has_value() || inputs.mask.allowed.has_value();
   std::optional<StridedView<const float>> bias;
   Shape bias_shape;
   if (inputs.bias.has_value()) {
@@ -67,8 +48,12 @@ Visibility FindVisibility(const AttentionInputs<float>& inputs,
   for (int64_t b = 0; b < sizes.batch; ++b) {
     for (int64_t h = 0; h < sizes.query_heads; ++h) {
       for (int64_t i = 0; i < sizes.queries; ++i) {
-        for (int64_t j = 0; j < sizes.keys; ++j) {
-          if (!inputs.mask.Allows(b, h, i, j, sizes)) continue;
+        const Run run = KeysOf(inputs.mask, sizes, b, i);
+        if (run.first < run.end && !by_pair) visible.row(b, h, i) = 1;
+        // Later queries see what earlier ones see, so the last sees all.
+        if (!by_pair && i + 1 < sizes.queries) continue;
+        for (int64_t j = run.first; j < run.end; ++j) {
+          if (by_pair && !inputs.mask.Allows(b, h, i, j, sizes)) continue;
           if (bias.has_value() && (*bias)(b, h, i, j) == kMinusInfinity) {
             continue;
           }
