@@ -1,14 +1,15 @@
 #include "attention/textbook/streaming_attention.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
 #include <limits>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "attention/mask.h"
-#include "base/elementary.h"
+#include "attention/textbook/online_softmax.h"
 #include "base/status.h"
 
 namespace softlookup {
@@ -51,34 +52,6 @@ T Score(const AttentionInputs<T>& inputs, const AttentionSizes& sizes,
   return sum * scale;
 }
 
-// Lets query i take in the keys of a tile, whose scores are given.
-template <typename T>
-void TakeIn(const AttentionInputs<T>& inputs, const AttentionSizes& sizes,
-            const Tile& tile, int64_t i, const std::vector<T>& scores,
-            Running<T>& row) {
-  const auto allowed = [&](int64_t j) {
-    return inputs.mask.Allows(tile.b, tile.h, i, j, sizes);
-  };
-  T maximum = row.maximum;
-  for (int64_t j = tile.key_begin; j < tile.key_end; ++j) {
-    if (allowed(j)) maximum = std::max(maximum, scores[j - tile.key_begin]);
-  }
-  if (std::isinf(maximum)) return;  // no key seen yet
-  const T rescale = Exp(row.maximum - maximum);
-  row.maximum = maximum;
-  row.sum *= rescale;
-  for (T& element : row.average) element *= rescale;
-  for (int64_t j = tile.key_begin; j < tile.key_end; ++j) {
-    if (!allowed(j)) continue;
-    const T exponential = Exp(scores[j - tile.key_begin] - maximum);
-    row.sum += exponential;
-    for (int64_t c = 0; c < sizes.value_width; ++c) {
-      row.average[c] +=
-          exponential * inputs.value(tile.b, sizes.KeyHead(tile.h), j, c);
-    }
-  }
-}
-
 // The queries of one tile against all keys.
 template <typename T>
 void QueryTile(const AttentionInputs<T>& inputs, const AttentionSizes& sizes,
@@ -97,11 +70,20 @@ void QueryTile(const AttentionInputs<T>& inputs, const AttentionSizes& sizes,
     }
     for (int64_t i = tile.query_begin; i < tile.query_end; ++i) {
       std::vector<T> scores;
+      std::vector<int64_t> keys;  // that the query may see
       for (int64_t j = tile.key_begin; j < tile.key_end; ++j) {
-        scores.push_back(Score(inputs, sizes, tile, i, j, scale));
+        const T score = Score(inputs, sizes, tile, i, j, scale);
         ++outputs.scores_computed;
+        if (!inputs.mask.Allows(tile.b, tile.h, i, j, sizes)) continue;
+        scores.push_back(score);
+        keys.push_back(j);
       }
-      TakeIn(inputs, sizes, tile, i, scores, rows[i - tile.query_begin]);
+      const auto value = [&](size_t j, size_t c) {
+        return inputs.value(tile.b, sizes.KeyHead(tile.h), keys[j], c);
+      };
+      Running<T>& row = rows[i - tile.query_begin];
+      TakeInKeys<T>(scores, value, row.maximum, row.sum,
+                    absl::MakeSpan(row.average));
     }
   }
   for (int64_t i = tile.query_begin; i < tile.query_end; ++i) {

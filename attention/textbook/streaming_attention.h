@@ -1,9 +1,7 @@
 // Attention in one pass over the keys, as fused kernels compute it.
 //
-// The keys come by in tiles. Each query keeps a running maximum m, the sum l
-// of its exponentials so far and the sum a of its exponentials times values;
-// a larger maximum rescales l and a by exp(m_old - m_new), and in the end the
-// output is a / l (the online softmax: Milakov and Gimelshein 2018). No row of
+// The keys come by in tiles, and each query takes in one tile after another as
+// the online softmax does (attention/textbook/online_softmax.h). No row of
 // scores is ever stored. A tile with every entry masked is skipped whole; in
 // every other tile all scores are computed, masked ones too.
 //
@@ -12,7 +10,7 @@
 //       StreamingAttention<double>(inputs, options).value();
 //   out.scores_computed        // about half of B H Tq Tk under a causal mask
 //
-// A query that sees no key ends with l = 0 and gets an output of zeros.
+// A query that sees no key ends with a sum of 0 and gets an output of zeros.
 // Written to be read, not to be fast. T is float or double.
 //
 // Source: the chapter, section 2, on the fused call and the half that a causal

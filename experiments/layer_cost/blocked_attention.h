@@ -1,80 +1,90 @@
-// One head of attention with its working memory counted: whole, and in blocks.
+// One head of attention in blocks, against the whole matrix: the same
+// arithmetic without T^2 numbers in memory.
 //
-// Whole, as the formula reads: all scores, [T, T], then their softmax in the
-// same place, then the weighted sums. In blocks, as FlashAttention orders it
-// (Dao et al. 2022): a block of queries meets one block of keys after another
-// and keeps, for each query, the largest score so far, the sum of its
-// exponentials and the weighted sum of the values, rescaled when the largest
-// score grows. Both do the same arithmetic on every pair of positions; only
-// the first ever holds T^2 numbers.
+// In blocks, as FlashAttention orders it (Dao et al. 2022): a block of queries
+// meets one block of keys after another and keeps, for each query, what the
+// online softmax does (attention/textbook/online_softmax.h). Whole is
+// SelfAttention. Both do the same arithmetic on every pair of positions; only
+// the second ever holds T^2 numbers.
 //
 //   WorkingMemory memory;
 //   Tensor<double> o = BlockedAttention<double>(q, k, v, /*block=*/32, memory);
 //   memory.peak();                     // numbers held at once, inputs and
 //                                      // output aside
 //
-// T is double or Traced. Scores are scaled by 1 / sqrt(d); nothing is masked.
-//
 // Source: the chapter, section 1, on T^2 in memory and in arithmetic.
 #ifndef SOFTLOOKUP_EXPERIMENTS_LAYER_COST_BLOCKED_ATTENTION_H_
 #define SOFTLOOKUP_EXPERIMENTS_LAYER_COST_BLOCKED_ATTENTION_H_
 
-#include <algorithm>
 #include <cstdint>
-#include <vector>
 
+#include "absl/status/statusor.h"
 #include "base/tensor/tensor.h"
+#include "experiments/layer_cost/traced.h"
 
 namespace softlookup {
 
-// How many numbers live in its buffers, now and at most so far.
-class WorkingMemory {
- public:
-  int64_t live() const { return live_; }
-  int64_t peak() const { return peak_; }
-
- private:
-  template <typename T>
-  friend class Buffer;
-  void Add(int64_t count) {
-    live_ += count;
-    peak_ = std::max(peak_, live_);
-  }
-
-  int64_t live_ = 0;
-  int64_t peak_ = 0;
-};
-
-// An array that reports to a WorkingMemory while it lives.
-template <typename T>
-class Buffer {
- public:
-  Buffer(int64_t size, const T& value, WorkingMemory& memory)
-      : memory_(memory), elements_(size, value) {
-    memory_.Add(size);
-  }
-  ~Buffer() { memory_.Add(-static_cast<int64_t>(elements_.size())); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-
-  T& operator[](int64_t i) { return elements_[i]; }
-
- private:
-  WorkingMemory& memory_;
-  std::vector<T> elements_;
-};
-
-// softmax(Q K^T / sqrt(d)) V, [T, d_v], from [T, d], [T, d] and [T, d_v].
-template <typename T>
-Tensor<T> WholeAttention(const Tensor<T>& queries, const Tensor<T>& keys,
-                         const Tensor<T>& values, WorkingMemory& memory);
-
-// The same by blocks of `block` >= 1 queries and keys; the last of each may be
-// smaller.
+// softmax(Q K^T / sqrt(d)) V, [T, d_v], from [T, d], [T, d] and [T, d_v], by
+// blocks of `block` >= 1 queries and keys; the last of each may be smaller.
+// T is double or Traced.
 template <typename T>
 Tensor<T> BlockedAttention(const Tensor<T>& queries, const Tensor<T>& keys,
                            const Tensor<T>& values, int64_t block,
                            WorkingMemory& memory);
+
+struct BlockOptions {
+  int64_t positions = 0;  // T; 2 T is run as well
+  int64_t width = 0;      // d
+  uint64_t seed = 1;
+};
+
+struct BlockInputs {
+  Tensor<double> query;  // [T, d]
+  Tensor<double> key;
+  Tensor<double> value;
+};
+
+// At T, the first, and at 2 T.
+struct BlockInputPair {
+  BlockInputs once;
+  BlockInputs twice;
+};
+
+BlockInputPair DrawBlockInputs(const BlockOptions& options);
+
+// One run on counting numbers.
+struct CountedRun {
+  int64_t positions = 0;
+  int64_t peak_memory = 0;  // numbers held at once
+  int64_t multiplications = 0;
+  int64_t score_multiplications = 0;  // T^2 d: what all pairs take
+};
+
+// The same run at T and at 2 T, and what it grows by.
+struct CountedRuns {
+  CountedRun once;
+  CountedRun twice;
+  double memory_growth = 0;      // peak at 2 T over peak at T
+  double arithmetic_growth = 0;  // the same of multiplications
+};
+
+struct BlockResults {
+  int64_t width = 0;
+  int64_t block = 0;
+  CountedRuns whole;
+  CountedRuns blocked;
+  int64_t weights_deviation = 0;  // elements of the reference's weights - T^2
+  // Blocked output against the reference, over the largest |value|.
+  double deviation = 0;
+  double arithmetic_ratio = 0;  // blocked over whole multiplications at T
+  // Attention to the own block only over whole: less arithmetic, another
+  // result.
+  double windowed_arithmetic_ratio = 0;
+};
+
+// InvalidArgument as the reference gives it.
+absl::StatusOr<BlockResults> MeasureBlocks(const BlockInputPair& inputs,
+                                           int64_t block);
 
 }  // namespace softlookup
 

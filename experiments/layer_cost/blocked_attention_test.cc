@@ -19,22 +19,7 @@ Tensor<double> Gaussians(const Shape& shape, RandomStream& stream,
   return tensor;
 }
 
-TEST(WorkingMemory, CountsWhatLives) {
-  WorkingMemory memory;
-  {
-    const Buffer<double> a(5, 0, memory);
-    {
-      const Buffer<double> b(7, 0, memory);
-      EXPECT_EQ(memory.live(), 12);
-    }
-    const Buffer<double> c(2, 0, memory);
-    EXPECT_EQ(memory.live(), 7);
-  }
-  EXPECT_EQ(memory.live(), 0);
-  EXPECT_EQ(memory.peak(), 12);
-}
-
-// Both against SelfAttention, which is itself tested against the reference.
+// Against SelfAttention, which is itself tested against the reference.
 // Queries times 4 give near one-hot rows too. A weight passes at most 2 T
 // roundings in sums, 3 per block in rescaling and a dozen more, on values
 // below 6: 1e-13 for T <= 24 is ten times that.
@@ -51,14 +36,12 @@ TEST(BlockedAttention, SameOutputsForAnyBlock) {
         Gaussians({positions, d}, stream, c % 2 == 0 ? 1 : 4);
     const Tensor<double> k = Gaussians({positions, d}, stream);
     const Tensor<double> v = Gaussians({positions, dv}, stream);
-    const Tensor<double> expected = SelfAttention(q, k, v);
     WorkingMemory whole_memory;
     WorkingMemory blocked_memory;
-    const Tensor<double> whole = WholeAttention(q, k, v, whole_memory);
+    const Tensor<double> expected = SelfAttention(q, k, v, &whole_memory);
     const Tensor<double> blocked =
         BlockedAttention(q, k, v, block, blocked_memory);
     for (int64_t i = 0; i < expected.size(); ++i) {
-      EXPECT_NEAR(whole[i], expected[i], 1e-13);
       EXPECT_NEAR(blocked[i], expected[i], 1e-13);
     }
     EXPECT_EQ(whole_memory.peak(), positions * positions);
@@ -91,8 +74,8 @@ TEST(BlockedAttention, Arithmetic) {
   const Tensor<double> v = Gaussians({kT, kDv}, stream);
   WorkingMemory memory;
   Trace whole;
-  WholeAttention(TracedTensor(q, &whole), TracedTensor(k, &whole),
-                 TracedTensor(v, &whole), memory);
+  SelfAttention(TracedTensor(q, &whole), TracedTensor(k, &whole),
+                TracedTensor(v, &whole));
   // Scores, their scale, the division, the weighted sum.
   EXPECT_EQ(whole.multiplications, kT * kT * (kD + 1 + 1 + kDv));
   EXPECT_EQ(whole.elementary, kT * kT);
@@ -104,6 +87,30 @@ TEST(BlockedAttention, Arithmetic) {
   EXPECT_EQ(blocked.multiplications,
             kT * kT * (kD + 1 + kDv) + kT * 3 * (1 + kDv) + kT * kDv);
   EXPECT_EQ(blocked.elementary, kT * kT + kT * 3);
+}
+
+TEST(Blocks, MemoryShrinksAndArithmeticDoesNot) {
+  const BlockResults found =
+      MeasureBlocks(DrawBlockInputs({.positions = 24, .width = 3, .seed = 2}),
+                    4)
+          .value();
+  EXPECT_EQ(found.whole.once.peak_memory, 24 * 24);
+  EXPECT_EQ(found.whole.twice.peak_memory, 48 * 48);
+  // Scores of a block, and maximum, sum and average of its queries.
+  EXPECT_EQ(found.blocked.once.peak_memory, 4 * 4 + 4 * (2 + 3));
+  EXPECT_EQ(found.whole.memory_growth, 4.0);
+  EXPECT_EQ(found.blocked.memory_growth, 1.0);
+  EXPECT_EQ(found.weights_deviation, 0);
+  EXPECT_LT(found.deviation, (4 * 24 + 100) * 0x1p-53);
+  EXPECT_EQ(found.whole.once.score_multiplications, 24 * 24 * 3);
+  EXPECT_EQ(found.whole.once.multiplications, 24 * 24 * (3 + 1 + 1 + 3));
+  EXPECT_EQ(found.whole.arithmetic_growth, 4.0);
+  EXPECT_EQ(found.blocked.arithmetic_growth,
+            1.0 * found.blocked.twice.multiplications /
+                found.blocked.once.multiplications);
+  EXPECT_GE(found.arithmetic_ratio, 1);
+  // 4 of 24 keys for each query.
+  EXPECT_DOUBLE_EQ(found.windowed_arithmetic_ratio, 4.0 / 24);
 }
 
 }  // namespace

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "attention/cost.h"
 #include "base/random/random.h"
 #include "base/status.h"
@@ -20,7 +18,8 @@ namespace {
 
 double Real(int64_t count) { return static_cast<double>(count); }
 
-absl::StatusOr<Json> Point(int64_t positions, int64_t width, int64_t kernel) {
+absl::StatusOr<CostPoint> Point(int64_t positions, int64_t width,
+                                int64_t kernel) {
   const LayerShape shape = {
       .positions = positions, .width = width, .kernel = kernel};
   SOFTLOOKUP_ASSIGN_OR_RETURN(const LayerCost recurrent,
@@ -29,45 +28,40 @@ absl::StatusOr<Json> Point(int64_t positions, int64_t width, int64_t kernel) {
                               CountLayer(LayerKind::kSelfAttention, shape));
   SOFTLOOKUP_ASSIGN_OR_RETURN(const LayerCost convolution,
                               CountLayer(LayerKind::kConvolution, shape));
-  return Json{{"positions", positions},
-              {"width", width},
-              {"recurrent_operations", recurrent.table_operations},
-              {"attention_operations", attention.table_operations},
-              {"convolution_operations", convolution.table_operations},
-              {"ratio", Real(attention.table_operations) /
-                            Real(recurrent.table_operations)}};
+  return CostPoint{.positions = positions,
+                   .width = width,
+                   .recurrent_operations = recurrent.table_operations,
+                   .attention_operations = attention.table_operations,
+                   .convolution_operations = convolution.table_operations,
+                   .ratio = Real(attention.table_operations) /
+                            Real(recurrent.table_operations)};
 }
 
-double Growth(const Json& from, const Json& to, const std::string& name) {
-  return to[name].get<double>() / from[name].get<double>();
-}
-
-absl::StatusOr<Json> MeasurePoints(const CountOptions& options) {
+absl::StatusOr<CostTable> MeasureTable(const CountOptions& options) {
   const int64_t k = options.kernel;
   const int64_t d = options.short_width;
-  Json points;
-  SOFTLOOKUP_ASSIGN_OR_RETURN(points["short"],
+  CostTable table;
+  SOFTLOOKUP_ASSIGN_OR_RETURN(table.short_sequence,
                               Point(options.short_positions, d, k));
   SOFTLOOKUP_ASSIGN_OR_RETURN(
-      points["long"], Point(options.long_positions, options.long_width, k));
+      table.long_context, Point(options.long_positions, options.long_width, k));
   SOFTLOOKUP_ASSIGN_OR_RETURN(
-      points["long_doubled"],
+      table.long_doubled,
       Point(2 * options.long_positions, options.long_width, k));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(points["below"], Point(d - 1, d, k));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(points["equal"], Point(d, d, k));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(points["above"], Point(d + 1, d, k));
-  points["equal_deviation"] = points["equal"]["ratio"].get<double>() - 1;
-  // Copies: a reference would not survive the next member of `points`.
-  const Json once = points["long"];
-  const Json twice = points["long_doubled"];
-  for (const std::string name :
-       {"recurrent_operations", "attention_operations", "ratio"}) {
-    points["growth"][name] = Growth(once, twice, name);
-  }
-  points["linearity_deviation"] = Growth(once, twice, "ratio") - 2;
-  points["quadratic_deviation"] =
-      Growth(once, twice, "attention_operations") - 4;
-  return points;
+  SOFTLOOKUP_ASSIGN_OR_RETURN(table.below, Point(d - 1, d, k));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(table.equal, Point(d, d, k));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(table.above, Point(d + 1, d, k));
+  const CostPoint& once = table.long_context;
+  const CostPoint& twice = table.long_doubled;
+  table.equal_deviation = table.equal.ratio - 1;
+  table.recurrent_growth =
+      Real(twice.recurrent_operations) / Real(once.recurrent_operations);
+  table.attention_growth =
+      Real(twice.attention_operations) / Real(once.attention_operations);
+  table.ratio_growth = twice.ratio / once.ratio;
+  table.linearity_deviation = table.ratio_growth - 2;
+  table.quadratic_deviation = table.attention_growth - 4;
+  return table;
 }
 
 // The multiply-adds of a product of these sizes, counted by doing it.
@@ -80,7 +74,7 @@ int64_t CountProduct(int64_t rows, int64_t inner, int64_t columns,
 }
 
 // The short layers, run. Scores are Q K^T and weighted sums P V.
-Json RunShortLayers(const CountOptions& options) {
+ShortRun RunShortLayers(const CountOptions& options) {
   const int64_t t = options.short_positions;
   const int64_t d = options.short_width;
   RandomStream stream(options.seed, "counted layers");
@@ -99,18 +93,18 @@ Json RunShortLayers(const CountOptions& options) {
       TracedTensor(GaussianMatrix(stream, d, d, 1 / std::sqrt(Real(d))), &four);
   for (int role = 0; role < 4; ++role) Project(x, w);
   return {
-      {"recurrence", recurrent.multiplications},
-      {"scores", scores},
-      {"weighted_sums", averages},
-      {"one_projection", projection},
-      {"attention_projections", four.multiplications},
-      {"recurrence_deviation", recurrent.multiplications - t * d * d},
-      {"scores_deviation", scores - t * t * d},
-      {"weighted_sums_deviation", averages - t * t * d},
-      {"attention_projections_deviation", four.multiplications - 4 * t * d * d},
-      {"projection_minus_recurrence", projection - recurrent.multiplications},
-      {"ratio_deviation",
-       Real(scores) / Real(recurrent.multiplications) - Real(t) / Real(d)}};
+      .recurrence = recurrent.multiplications,
+      .scores = scores,
+      .weighted_sums = averages,
+      .one_projection = projection,
+      .attention_projections = four.multiplications,
+      .recurrence_deviation = recurrent.multiplications - t * d * d,
+      .scores_deviation = scores - t * t * d,
+      .weighted_sums_deviation = averages - t * t * d,
+      .attention_projections_deviation = four.multiplications - 4 * t * d * d,
+      .projection_minus_recurrence = projection - recurrent.multiplications,
+      .ratio_deviation =
+          Real(scores) / Real(recurrent.multiplications) - Real(t) / Real(d)};
 }
 
 // The longest chain of updates in a tensor of states.
@@ -122,7 +116,7 @@ int64_t LongestChain(const Tensor<Traced>& states) {
   return longest;
 }
 
-absl::StatusOr<Json> MeasureSequential(const CountOptions& options) {
+absl::StatusOr<SequentialSteps> MeasureSequential(const CountOptions& options) {
   // The chain does not depend on the width; a small one keeps the run short.
   constexpr int64_t kWidth = 2;
   constexpr int64_t kSequences = 8;
@@ -157,18 +151,18 @@ absl::StatusOr<Json> MeasureSequential(const CountOptions& options) {
                               CountLayer(LayerKind::kRecurrent, shape));
   SOFTLOOKUP_ASSIGN_OR_RETURN(const LayerCost attention_cost,
                               CountLayer(LayerKind::kSelfAttention, shape));
-  return Json{
-      {"positions", options.sequence},
-      {"recurrent", one},
-      {"sequences", kSequences},
-      {"recurrent_all_sequences_together", together},
-      {"recurrent_one_sequence_after_another", in_turn},
-      {"attention", attention},
-      {"recurrent_minus_formula", one - recurrent_cost.sequential_steps},
-      {"attention_minus_formula", attention - attention_cost.sequential_steps}};
+  return SequentialSteps{
+      .positions = options.sequence,
+      .recurrent = one,
+      .sequences = kSequences,
+      .recurrent_all_sequences_together = together,
+      .recurrent_one_sequence_after_another = in_turn,
+      .attention = attention,
+      .recurrent_minus_formula = one - recurrent_cost.sequential_steps,
+      .attention_minus_formula = attention - attention_cost.sequential_steps};
 }
 
-Json MeasurePaths(const CountOptions& options) {
+PathDeviations MeasurePaths(const CountOptions& options) {
   constexpr int64_t kWidth = 2;
   const int64_t positions = options.pairs_up_to;
   RandomStream stream(options.seed, "path lengths");
@@ -176,6 +170,7 @@ Json MeasurePaths(const CountOptions& options) {
   const Tensor<double> inputs = GaussianMatrix(stream, positions, kWidth, 1);
   const Tensor<Traced> w =
       TracedTensor(GaussianMatrix(stream, kWidth, kWidth, 0.5), &trace);
+  // Whole numbers, among which there is no NaN that a maximum could pass over.
   int64_t recurrent = 0;
   int64_t attention = 0;
   for (int64_t j = 0; j + 1 < positions; ++j) {
@@ -199,13 +194,13 @@ Json MeasurePaths(const CountOptions& options) {
       attention = std::max(attention, std::abs(outputs(t, 0).updates() - 1));
     }
   }
-  return {{"positions", positions},
-          {"recurrent_deviation", recurrent},
-          {"attention_deviation", attention}};
+  return {
+      .positions = positions, .recurrent = recurrent, .attention = attention};
 }
 
-absl::StatusOr<Json> PathCurve(const CountOptions& options) {
-  Json curve = Json::array();
+absl::StatusOr<std::vector<PathLengths>> PathCurve(
+    const CountOptions& options) {
+  std::vector<PathLengths> curve;
   for (int64_t distance = 1; distance <= 1024; distance *= 2) {
     const LayerShape shape = {
         .positions = distance + 1, .width = 1, .kernel = options.kernel};
@@ -218,58 +213,65 @@ absl::StatusOr<Json> PathCurve(const CountOptions& options) {
     SOFTLOOKUP_ASSIGN_OR_RETURN(
         const PathLength convolution,
         MaximumPathLength(LayerKind::kConvolution, shape));
-    curve.push_back({{"distance", distance},
-                     {"recurrent", recurrent.contiguous},
-                     {"attention", attention.contiguous},
-                     {"convolution", convolution.contiguous},
-                     {"dilated_convolution", convolution.dilated}});
+    curve.push_back({.distance = distance,
+                     .recurrent = recurrent.contiguous,
+                     .attention = attention.contiguous,
+                     .convolution = convolution.contiguous,
+                     .dilated_convolution = convolution.dilated});
   }
   return curve;
 }
 
-absl::StatusOr<Json> CurvePoint(int64_t positions, int64_t width,
-                                int64_t kernel) {
-  SOFTLOOKUP_ASSIGN_OR_RETURN(Json point, Point(positions, width, kernel));
+absl::StatusOr<LayerTotals> Totals(LayerKind kind, const LayerShape& shape) {
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const LayerCost layer, CountLayer(kind, shape));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(const TokenCost token, CountToken(kind, shape));
+  return LayerTotals{.multiply_adds_with_projections =
+                         (layer.mixing_flops + layer.projection_flops) / 2,
+                     .memory_for_next_token = token.memory};
+}
+
+absl::StatusOr<CurvePoint> PointOfCurve(int64_t positions, int64_t width,
+                                        int64_t kernel) {
   const LayerShape shape = {
       .positions = positions, .width = width, .kernel = kernel};
-  for (const auto& [name, kind] :
-       {std::pair<std::string, LayerKind>{"recurrent", LayerKind::kRecurrent},
-        {"attention", LayerKind::kSelfAttention},
-        {"convolution", LayerKind::kConvolution}}) {
-    SOFTLOOKUP_ASSIGN_OR_RETURN(const LayerCost layer, CountLayer(kind, shape));
-    SOFTLOOKUP_ASSIGN_OR_RETURN(const TokenCost token, CountToken(kind, shape));
-    point[name + "_multiply_adds_with_projections"] =
-        (layer.mixing_flops + layer.projection_flops) / 2;
-    point[name + "_memory_for_next_token"] = token.memory;
-  }
-  point["score_elements"] = positions * positions;
+  CurvePoint point;
+  SOFTLOOKUP_ASSIGN_OR_RETURN(static_cast<CostPoint&>(point),
+                              Point(positions, width, kernel));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(point.recurrent,
+                              Totals(LayerKind::kRecurrent, shape));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(point.attention,
+                              Totals(LayerKind::kSelfAttention, shape));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(point.convolution,
+                              Totals(LayerKind::kConvolution, shape));
+  point.score_elements = positions * positions;
   return point;
 }
 
-absl::StatusOr<Json> Curves(const CountOptions& options) {
-  Json curves;
+absl::StatusOr<std::vector<CostCurve>> Curves(const CountOptions& options) {
+  std::vector<CostCurve> curves;
   for (const int64_t width : {options.short_width, options.long_width}) {
-    Json points = Json::array();
+    CostCurve& curve = curves.emplace_back();
+    curve.width = width;
     for (int64_t positions = 16; positions <= 4 * options.long_positions;
          positions *= 2) {
-      SOFTLOOKUP_ASSIGN_OR_RETURN(Json point,
-                                  CurvePoint(positions, width, options.kernel));
-      points.push_back(std::move(point));
+      SOFTLOOKUP_ASSIGN_OR_RETURN(
+          curve.points.emplace_back(),
+          PointOfCurve(positions, width, options.kernel));
     }
-    curves[absl::StrCat(width)] = std::move(points);
   }
   return curves;
 }
 
 }  // namespace
 
-absl::StatusOr<Json> MeasureCounts(const CountOptions& options) {
-  SOFTLOOKUP_ASSIGN_OR_RETURN(Json counts, MeasurePoints(options));
-  counts["run"] = RunShortLayers(options);
-  SOFTLOOKUP_ASSIGN_OR_RETURN(counts["sequential"], MeasureSequential(options));
-  counts["path"] = MeasurePaths(options);
-  SOFTLOOKUP_ASSIGN_OR_RETURN(counts["path_curve"], PathCurve(options));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(counts["curves"], Curves(options));
+absl::StatusOr<CountResults> MeasureCounts(const CountOptions& options) {
+  CountResults counts;
+  SOFTLOOKUP_ASSIGN_OR_RETURN(counts.table, MeasureTable(options));
+  counts.run = RunShortLayers(options);
+  SOFTLOOKUP_ASSIGN_OR_RETURN(counts.sequential, MeasureSequential(options));
+  counts.path = MeasurePaths(options);
+  SOFTLOOKUP_ASSIGN_OR_RETURN(counts.path_curve, PathCurve(options));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(counts.curves, Curves(options));
   return counts;
 }
 

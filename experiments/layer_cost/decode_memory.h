@@ -18,7 +18,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "base/tensor/tensor.h"
+#include "experiments/layer_cost/sequence_layers.h"
 
 namespace softlookup {
 
@@ -38,16 +40,10 @@ class RecurrentGenerator {
   std::vector<double> state_;
 };
 
-struct AttentionProjections {
-  Tensor<double> query;  // W_Q, [d, d]
-  Tensor<double> key;    // W_K
-  Tensor<double> value;  // W_V
-};
-
 // Causal attention of one head over the tokens so far.
 class CachedAttention {
  public:
-  explicit CachedAttention(AttentionProjections projections);
+  explicit CachedAttention(HeadWeights weights);
   // o_t, [d], from x_t, [d].
   std::vector<double> Step(const std::vector<double>& x);
   int64_t memory() const {
@@ -55,10 +51,43 @@ class CachedAttention {
   }
 
  private:
-  const AttentionProjections projections_;
+  const HeadWeights weights_;
   std::vector<double> keys_;    // [t, d]
   std::vector<double> values_;  // [t, d]
 };
+
+struct DecodeOptions {
+  int64_t tokens = 0;  // T
+  int64_t width = 0;   // d
+  uint64_t seed = 1;
+};
+
+struct DecodeInputs {
+  Tensor<double> tokens;             // [T, d]
+  Tensor<double> recurrent_weights;  // W, [d, d]
+  Tensor<double> input_weights;      // U, [d, d]
+  HeadWeights head;
+};
+
+DecodeInputs DrawDecodeInputs(const DecodeOptions& options);
+
+// Numbers held after each of the tokens, [T], and what they come to.
+struct DecodeMemory {
+  int64_t tokens = 0;
+  int64_t width = 0;
+  std::vector<int64_t> recurrent_memory = {};
+  std::vector<int64_t> attention_memory = {};
+  int64_t recurrent_growth = 0;  // last minus first
+  int64_t attention_growth = 0;
+  // From attention/cost.h, the sum over both layers and all tokens.
+  int64_t formula_deviation = 0;
+  // Of the cached attention's outputs from causal attention over the whole
+  // sequence, over the largest |value|.
+  double output_deviation = 0;
+};
+
+// InvalidArgument as the reference gives it.
+absl::StatusOr<DecodeMemory> MeasureDecodeMemory(const DecodeInputs& inputs);
 
 }  // namespace softlookup
 

@@ -38,9 +38,9 @@ TEST(RecurrentGenerator, StepsAreTheStatesOfTheWholeSequence) {
 
 TEST(CachedAttention, StepsAreTheRowsOfCausalAttention) {
   RandomStream stream(/*seed=*/52, "cached attention test");
-  const AttentionProjections w = {Gaussians({kD, kD}, stream),
-                                  Gaussians({kD, kD}, stream),
-                                  Gaussians({kD, kD}, stream)};
+  const HeadWeights w = {Gaussians({kD, kD}, stream),
+                         Gaussians({kD, kD}, stream),
+                         Gaussians({kD, kD}, stream)};
   const Tensor<double> x = Gaussians({kT, kD}, stream);
   const Shape shape = {1, 1, kT, kD};
   const Tensor<double> q(shape, Project(x, w.query).elements());
@@ -63,6 +63,21 @@ TEST(CachedAttention, StepsAreTheRowsOfCausalAttention) {
     }
     EXPECT_EQ(layer.memory(), 2 * (t + 1) * kD);
   }
+}
+
+TEST(DecodeMemory, ConstantStateAndGrowingCache) {
+  const DecodeMemory found =
+      MeasureDecodeMemory(
+          DrawDecodeInputs({.tokens = 10, .width = 3, .seed = 2}))
+          .value();
+  ASSERT_EQ(found.recurrent_memory.size(), 10);
+  EXPECT_EQ(found.recurrent_memory[9], 3);
+  EXPECT_EQ(found.recurrent_growth, 0);
+  EXPECT_EQ(found.attention_memory[0], 2 * 3);
+  EXPECT_EQ(found.attention_memory[9], 2 * 10 * 3);
+  EXPECT_EQ(found.attention_growth, 2 * 9 * 3);
+  EXPECT_EQ(found.formula_deviation, 0);
+  EXPECT_LT(found.output_deviation, 100 * 0x1p-53);
 }
 
 }  // namespace

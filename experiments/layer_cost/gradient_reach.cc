@@ -3,17 +3,15 @@
 #include <cmath>
 #include <complex>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/random/random.h"
-#include "base/statistics/estimate.h"
+#include "attention/attention.h"
+#include "attention/reference/attention_reference.h"
 #include "base/status.h"
 #include "base/tensor/deviation.h"
 #include "base/tensor/matrix.h"
-#include "base/tensor/tensor.h"
-#include "experiments/layer_cost/sequence_jacobians.h"
-#include "experiments/layer_cost/sequence_layers.h"
+#include "base/tensor/matrix_product.h"
 
 namespace softlookup {
 namespace {
@@ -46,33 +44,25 @@ double SquaredLength(const std::vector<double>& vector) {
   return square;
 }
 
-// One draw of tokens and of every layer's weights.
-struct Replicate {
-  Replicate(const GradientOptions& options, int64_t index) {
-    const auto stream = [&options, index](const std::string& purpose) {
-      return RandomStream(options.seed, absl::StrCat("gradient survival, ",
-                                                     purpose, " ", index));
-    };
-    RandomStream token_stream = stream("tokens");
-    RandomStream recurrent_stream = stream("recurrent weights");
-    RandomStream head_stream = stream("attention weights");
-    const int64_t d = options.width;
-    tokens = NormalisedTokens(options.distance + 1, d, token_stream);
-    recurrent.state = ProjectionWeights(d, recurrent_stream);
-    recurrent.input = ProjectionWeights(d, recurrent_stream);
-    head.query = ProjectionWeights(d, head_stream);
-    head.key = ProjectionWeights(d, head_stream);
-    head.value = ProjectionWeights(d, head_stream);
-  }
+// A B^T.
+Matrix TransposedProduct(const Matrix& a, const Matrix& b) {
+  return MatrixProduct<double>(a.view(), b.view().Transpose(0, 1));
+}
 
-  Matrix tokens;  // [distance + 1, d]
-  RecurrentWeights recurrent;
-  HeadWeights head;
-};
+// Row i of every distance's Jacobian, from the gradients at all positions.
+void SetRow(const Matrix& gradients, int64_t i,
+            std::vector<Matrix>& jacobians) {
+  const int64_t last = gradients.dim(0) - 1;
+  for (int64_t n = 0; n <= last; ++n) {
+    for (int64_t a = 0; a < gradients.dim(1); ++a) {
+      jacobians[n](i, a) = gradients(last - n, a);
+    }
+  }
+}
 
 // The states from position t on as a function of one token, by complex step:
 // d h_T / d x_t along `direction` of the projected input.
-std::vector<double> ComplexStepDerivative(const Replicate& replicate,
+std::vector<double> ComplexStepDerivative(const GradientInputs& inputs,
                                           const Matrix& input,
                                           const Matrix& states, int64_t t,
                                           const Matrix& direction) {
@@ -81,7 +71,7 @@ std::vector<double> ComplexStepDerivative(const Replicate& replicate,
   const int64_t d = input.dim(1);
   Tensor<Complex> weights({d, d});
   for (int64_t e = 0; e < weights.size(); ++e) {
-    weights[e] = replicate.recurrent.state[e];
+    weights[e] = inputs.recurrent.state[e];
   }
   Tensor<Complex> ahead({positions - t, d});
   for (int64_t s = t; s < positions; ++s) {
@@ -100,36 +90,6 @@ std::vector<double> ComplexStepDerivative(const Replicate& replicate,
   return derivative;
 }
 
-// The largest deviation, over distances, of the tanh net's gradient from the
-// complex step along a random direction of one projected token, for a random
-// gradient of the last state; relative to the magnitudes.
-double ComplexStepDeviation(const Replicate& replicate, RandomStream& stream) {
-  const int64_t d = replicate.tokens.dim(1);
-  const Matrix input = Project(replicate.tokens, replicate.recurrent.input);
-  const Matrix states =
-      RecurrentStates(replicate.recurrent.state, input,
-                      std::vector<double>(d, 0.0), Nonlinearity::kTanh);
-  const std::vector<double> last = GaussianMatrix(stream, 1, d, 1).elements();
-  const Matrix gradient = RecurrentGradient(replicate.recurrent.state, states,
-                                            last, Nonlinearity::kTanh);
-  const Matrix magnitude = RecurrentGradientMagnitude(
-      replicate.recurrent.state, states, last, Nonlinearity::kTanh);
-  Largest largest;
-  for (int64_t t = 0; t < input.dim(0); ++t) {
-    const Matrix direction = GaussianMatrix(stream, 1, d, 1);
-    const std::vector<double> derivative =
-        ComplexStepDerivative(replicate, input, states, t, direction);
-    double difference = 0;
-    double size = 0;
-    for (int64_t i = 0; i < d; ++i) {
-      difference += gradient(t, i) * direction[i] - last[i] * derivative[i];
-      size += magnitude(t, i) * std::abs(direction[i]);
-    }
-    largest.See(std::abs(difference) / size);
-  }
-  return largest.value();
-}
-
 // Per distance, one number per replicate.
 struct Survival {
   explicit Survival(int64_t distance)
@@ -144,22 +104,22 @@ struct Survival {
     }
   }
 
-  Json ToJson() const {
-    Json json;
+  GradientSurvival Summary() const {
+    GradientSurvival summary;
     for (size_t n = 1; n < relative_size.size(); ++n) {
-      const Json mean = GeometricMeanJson(relative_size[n]);
-      json["survival"].push_back(mean["value"]);
-      json["survival_low"].push_back(mean["interval"][0]);
-      json["survival_high"].push_back(mean["interval"][1]);
-      json["directions"].push_back(Mean(directions[n]));
+      const GeometricMean mean = GeometricMeanEstimate(relative_size[n]);
+      summary.survival.push_back(mean.value);
+      summary.survival_low.push_back(mean.low);
+      summary.survival_high.push_back(mean.high);
+      summary.directions.push_back(Mean(directions[n]));
     }
-    json["full_distance"] = GeometricMeanJson(relative_size.back());
+    summary.full_distance = GeometricMeanEstimate(relative_size.back());
     std::vector<double> kept;
     for (size_t r = 0; r < directions[1].size(); ++r) {
       kept.push_back(directions.back()[r] / directions[1][r]);
     }
-    json["directions_kept"] = EstimateJson(MeanEstimate(kept));
-    return json;
+    summary.directions_kept = MeanEstimate(kept);
+    return summary;
   }
 
   std::vector<std::vector<double>> relative_size;
@@ -189,12 +149,11 @@ double SmallestLaterChange(const Matrix& weights, const Matrix& input) {
       weights, rest, RowCopy(states, middle), Nonlinearity::kTanh);
   const Matrix after =
       RecurrentStates(weights, rest, changed, Nonlinearity::kTanh);
-  double smallest = 1;
+  Largest largest(-1);
   for (int64_t t = 0; t < kLater; ++t) {
-    const double change = RelativeChange(as_before, after, t);
-    if (!(change >= smallest)) smallest = change;  // a NaN too
+    largest.See(-RelativeChange(as_before, after, t));
   }
-  return smallest;
+  return -largest.value();
 }
 
 // |F(a + b) - F(a) - F(b) + F(0)| / |F(a)| for the last state F.
@@ -220,46 +179,151 @@ double Superposition(const Matrix& weights, const Matrix& a, const Matrix& b,
 
 }  // namespace
 
-absl::StatusOr<Json> MeasureGradients(const GradientOptions& options) {
+std::vector<Matrix> RecurrentJacobians(const Matrix& tokens,
+                                       const RecurrentWeights& weights,
+                                       Nonlinearity f) {
+  const int64_t d = tokens.dim(1);
+  const Matrix states =
+      RecurrentStates(weights.state, Project(tokens, weights.input),
+                      std::vector<double>(d, 0.0), f);
+  std::vector<Matrix> jacobians(tokens.dim(0), Matrix({d, d}));
+  for (int64_t i = 0; i < d; ++i) {
+    std::vector<double> selector(d, 0.0);
+    selector[i] = 1;
+    const Matrix d_input =
+        RecurrentGradient(weights.state, states, selector, f);
+    SetRow(TransposedProduct(d_input, weights.input), i, jacobians);
+  }
+  return jacobians;
+}
+
+absl::StatusOr<std::vector<Matrix>> AttentionJacobians(
+    const Matrix& tokens, const HeadWeights& weights) {
+  const int64_t positions = tokens.dim(0);
+  const int64_t d = tokens.dim(1);
+  const Matrix q = MatrixProduct<double>(
+      tokens.view().Slice(0, positions - 1, positions), weights.query.view());
+  const Matrix k = MatrixProduct<double>(tokens.view(), weights.key.view());
+  const Matrix v = MatrixProduct<double>(tokens.view(), weights.value.view());
+  AttentionInputs<double> inputs;
+  inputs.query = {q.data(), {1, 1, 1, d}};
+  inputs.key = {k.data(), {1, 1, positions, d}};
+  inputs.value = {v.data(), {1, 1, positions, d}};
+  std::vector<Matrix> jacobians(positions, Matrix({d, d}));
+  for (int64_t i = 0; i < d; ++i) {
+    Matrix selector({1, 1, 1, d});
+    selector[i] = 1;
+    SOFTLOOKUP_ASSIGN_OR_RETURN(
+        const AttentionGradients<double> gradients,
+        reference::AttentionBackward<double>(inputs, {},
+                                             std::as_const(selector).view()));
+    const Matrix d_key({positions, d}, gradients.key.elements());
+    const Matrix d_value({positions, d}, gradients.value.elements());
+    Matrix d_token = TransposedProduct(d_key, weights.key);
+    const Matrix through_value = TransposedProduct(d_value, weights.value);
+    for (int64_t e = 0; e < d_token.size(); ++e) {
+      d_token[e] += through_value[e];
+    }
+    SetRow(d_token, i, jacobians);
+  }
+  return jacobians;
+}
+
+double EffectiveDirections(const Matrix& jacobian) {
+  // Scaled first: far positions have squares near the smallest doubles.
+  const double length = std::sqrt(SquaredLength(jacobian.elements()));
+  Matrix scaled = jacobian;
+  for (double& element : scaled.elements()) element /= length;
+  const double gram =
+      std::sqrt(SquaredLength(TransposedProduct(scaled, scaled).elements()));
+  return 1 / (gram * gram);
+}
+
+GradientInputs DrawGradientInputs(const GradientOptions& options,
+                                  int64_t index) {
+  const auto stream = [&options, index](const std::string& purpose) {
+    return RandomStream(
+        options.seed, absl::StrCat("gradient survival, ", purpose, " ", index));
+  };
+  RandomStream token_stream = stream("tokens");
+  RandomStream recurrent_stream = stream("recurrent weights");
+  RandomStream head_stream = stream("attention weights");
+  const int64_t d = options.width;
+  GradientInputs inputs;
+  inputs.tokens = NormalisedTokens(options.distance + 1, d, token_stream);
+  inputs.recurrent.state = ProjectionWeights(d, recurrent_stream);
+  inputs.recurrent.input = ProjectionWeights(d, recurrent_stream);
+  inputs.head.query = ProjectionWeights(d, head_stream);
+  inputs.head.key = ProjectionWeights(d, head_stream);
+  inputs.head.value = ProjectionWeights(d, head_stream);
+  return inputs;
+}
+
+double ComplexStepDeviation(const GradientInputs& inputs,
+                            RandomStream& stream) {
+  const int64_t d = inputs.tokens.dim(1);
+  const Matrix input = Project(inputs.tokens, inputs.recurrent.input);
+  const Matrix states =
+      RecurrentStates(inputs.recurrent.state, input,
+                      std::vector<double>(d, 0.0), Nonlinearity::kTanh);
+  const std::vector<double> last = GaussianMatrix(stream, 1, d, 1).elements();
+  const Matrix gradient = RecurrentGradient(inputs.recurrent.state, states,
+                                            last, Nonlinearity::kTanh);
+  const Matrix magnitude = RecurrentGradientMagnitude(
+      inputs.recurrent.state, states, last, Nonlinearity::kTanh);
+  Largest largest;
+  for (int64_t t = 0; t < input.dim(0); ++t) {
+    const Matrix direction = GaussianMatrix(stream, 1, d, 1);
+    const std::vector<double> derivative =
+        ComplexStepDerivative(inputs, input, states, t, direction);
+    double difference = 0;
+    double size = 0;
+    for (int64_t i = 0; i < d; ++i) {
+      difference += gradient(t, i) * direction[i] - last[i] * derivative[i];
+      size += magnitude(t, i) * std::abs(direction[i]);
+    }
+    largest.See(std::abs(difference) / size);
+  }
+  return largest.value();
+}
+
+absl::StatusOr<GradientResults> MeasureGradients(
+    const GradientOptions& options) {
   Survival recurrent(options.distance);
   Survival linear(options.distance);
   Survival attention(options.distance);
   RandomStream check(options.seed, "gradient survival, complex step");
-  double deviation = 0;
+  GradientResults found;
   for (int64_t r = 0; r < options.replicates; ++r) {
-    const Replicate replicate(options, r);
-    recurrent.Add(RecurrentJacobians(replicate.tokens, replicate.recurrent,
+    const GradientInputs inputs = DrawGradientInputs(options, r);
+    recurrent.Add(RecurrentJacobians(inputs.tokens, inputs.recurrent,
                                      Nonlinearity::kTanh));
-    linear.Add(RecurrentJacobians(replicate.tokens, replicate.recurrent,
+    linear.Add(RecurrentJacobians(inputs.tokens, inputs.recurrent,
                                   Nonlinearity::kIdentity));
-    SOFTLOOKUP_ASSIGN_OR_RETURN(
-        const std::vector<Matrix> jacobians,
-        AttentionJacobians(replicate.tokens, replicate.head));
+    SOFTLOOKUP_ASSIGN_OR_RETURN(const std::vector<Matrix> jacobians,
+                                AttentionJacobians(inputs.tokens, inputs.head));
     attention.Add(jacobians);
-    if (r == 0) deviation = ComplexStepDeviation(replicate, check);
+    if (r == 0)
+      found.complex_step_deviation = ComplexStepDeviation(inputs, check);
   }
-  Json found;
-  for (int64_t n = 1; n <= options.distance; ++n) {
-    found["distances"].push_back(n);
-  }
-  found["recurrent"] = recurrent.ToJson();
-  found["linear"] = linear.ToJson();
-  found["attention"] = attention.ToJson();
-  found["complex_step_deviation"] = deviation;
+  for (int64_t n = 1; n <= options.distance; ++n) found.distances.push_back(n);
+  found.recurrent = recurrent.Summary();
+  found.linear = linear.Summary();
+  found.attention = attention.Summary();
   return found;
 }
 
-Json MeasureLoop(const LoopOptions& options) {
+LoopResults MeasureLoop(const LoopOptions& options) {
   RandomStream stream(options.seed, "loop");
   const Matrix weights = ProjectionWeights(options.width, stream);
   const Matrix a = GaussianMatrix(stream, options.positions, options.width, 1);
   const Matrix b = GaussianMatrix(stream, options.positions, options.width, 1);
   const Matrix no_loop({options.width, options.width});
-  return {{"smallest_later_change", SmallestLaterChange(weights, a)},
-          {"without_loop", SmallestLaterChange(no_loop, a)},
-          {"superposition", Superposition(weights, a, b, Nonlinearity::kTanh)},
-          {"linear_superposition",
-           Superposition(weights, a, b, Nonlinearity::kIdentity)}};
+  return {.smallest_later_change = SmallestLaterChange(weights, a),
+          .without_loop = SmallestLaterChange(no_loop, a),
+          .superposition = Superposition(weights, a, b, Nonlinearity::kTanh),
+          .linear_superposition =
+              Superposition(weights, a, b, Nonlinearity::kIdentity)};
 }
 
 }  // namespace softlookup

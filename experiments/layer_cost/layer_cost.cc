@@ -6,25 +6,20 @@
 // numbers that remember; how much of the gradient survives the distance; the
 // same mixing as dependent steps, as one matrix product, as a parallel scan
 // and in blocks; and what a layer has to remember from token to token.
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "base/json.h"
 #include "base/status.h"
 #include "base/table.h"
 #include "experiments/frame/experiment.h"
 #include "experiments/frame/experiment_parameters.h"
-#include "experiments/layer_cost/counts.h"
-#include "experiments/layer_cost/gradient_reach.h"
-#include "experiments/layer_cost/mixing.h"
+#include "experiments/layer_cost/results.h"
 
 // The parameters.
 ABSL_FLAG(uint64_t, seed, 1, "Seed of all random streams.");
@@ -89,13 +84,15 @@ absl::Status CheckParameters() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<ExperimentRun<Json>> Run() {
+absl::StatusOr<ExperimentRun<LayerCostResults>> Run() {
   SOFTLOOKUP_RETURN_IF_ERROR(CheckParameters());
   const uint64_t seed = absl::GetFlag(FLAGS_seed);
   const int64_t width = absl::GetFlag(FLAGS_mixing_width);
-  ExperimentRun<Json> run;
+  const int64_t block = absl::GetFlag(FLAGS_block);
+  ExperimentRun<LayerCostResults> run;
+  LayerCostResults& results = run.results;
   SOFTLOOKUP_ASSIGN_OR_RETURN(
-      run.results["costs"],
+      results.costs,
       MeasureCounts({.short_positions = absl::GetFlag(FLAGS_short_positions),
                      .short_width = absl::GetFlag(FLAGS_short_width),
                      .long_positions = absl::GetFlag(FLAGS_long_positions),
@@ -104,93 +101,86 @@ absl::StatusOr<ExperimentRun<Json>> Run() {
                      .sequence = absl::GetFlag(FLAGS_sequence),
                      .seed = seed}));
   SOFTLOOKUP_ASSIGN_OR_RETURN(
-      run.results["gradient"],
+      results.gradient,
       MeasureGradients({.distance = absl::GetFlag(FLAGS_distance),
                         .width = absl::GetFlag(FLAGS_gradient_width),
                         .replicates = absl::GetFlag(FLAGS_gradient_replicates),
                         .seed = seed}));
-  run.results["loop"] =
+  results.loop =
       MeasureLoop({.width = absl::GetFlag(FLAGS_gradient_width), .seed = seed});
   SOFTLOOKUP_ASSIGN_OR_RETURN(
-      run.results["mixing"],
-      MeasureMixing({.positions = absl::GetFlag(FLAGS_mixing_positions),
-                     .width = width,
-                     .seed = seed}));
-  run.results["scan"] =
-      MeasureScan({.positions = absl::GetFlag(FLAGS_scan_positions),
-                   .width = width,
-                   .seed = seed});
+      results.mixing, MeasureMixing(DrawMixingInputs(
+                          {.positions = absl::GetFlag(FLAGS_mixing_positions),
+                           .width = width,
+                           .seed = seed})));
+  results.scan = MeasureScan(
+      DrawScanInputs({.positions = absl::GetFlag(FLAGS_scan_positions),
+                      .width = width,
+                      .seed = seed}));
   SOFTLOOKUP_ASSIGN_OR_RETURN(
-      run.results["blocks"],
-      MeasureBlocks({.positions = absl::GetFlag(FLAGS_block_positions),
-                     .width = width,
-                     .block = absl::GetFlag(FLAGS_block),
-                     .seed = seed}));
-  SOFTLOOKUP_ASSIGN_OR_RETURN(
-      run.results["generation"],
-      MeasureGeneration({.positions = absl::GetFlag(FLAGS_tokens),
-                         .width = width,
-                         .seed = seed}));
+      results.blocks,
+      MeasureBlocks(
+          DrawBlockInputs({.positions = absl::GetFlag(FLAGS_block_positions),
+                           .width = width,
+                           .seed = seed}),
+          block));
+  SOFTLOOKUP_ASSIGN_OR_RETURN(results.decode_memory,
+                              MeasureDecodeMemory(DrawDecodeInputs(
+                                  {.tokens = absl::GetFlag(FLAGS_tokens),
+                                   .width = width,
+                                   .seed = seed})));
   return run;
-}
-
-double Number(const Json& json) { return json.get<double>(); }
-
-std::string Count(const Json& json) {
-  return absl::StrCat(json.get<int64_t>());
 }
 
 void PrintTable(const std::string& title, const Table& table) {
   std::printf("%s\n%s\n", title.c_str(), table.ToString().c_str());
 }
 
-void PrintCosts(const Json& costs) {
+void PrintCosts(const CountResults& costs) {
   Table table({"", "T", "d", "recurrent, T d^2", "self-attention, T^2 d",
                "convolution, k T d^2", "T / d"});
-  for (const auto& [name, text] :
-       std::vector<std::pair<std::string, std::string>>{
-           {"short", "short sequence"},
-           {"below", "below T = d"},
-           {"equal", "T = d"},
-           {"above", "above T = d"},
-           {"long", "long context"},
-           {"long_doubled", "twice as long"}}) {
-    const Json& point = costs[name];
-    table.AddRow({text, Count(point["positions"]), Count(point["width"]),
-                  Count(point["recurrent_operations"]),
-                  Count(point["attention_operations"]),
-                  Count(point["convolution_operations"]),
-                  Fixed(Number(point["ratio"]), 4)});
-  }
+  const auto add = [&table](const std::string& text, const CostPoint& point) {
+    table.AddRow(
+        {text, absl::StrCat(point.positions), absl::StrCat(point.width),
+         absl::StrCat(point.recurrent_operations),
+         absl::StrCat(point.attention_operations),
+         absl::StrCat(point.convolution_operations), Fixed(point.ratio, 4)});
+  };
+  add("short sequence", costs.table.short_sequence);
+  add("below T = d", costs.table.below);
+  add("T = d", costs.table.equal);
+  add("above T = d", costs.table.above);
+  add("long context", costs.table.long_context);
+  add("twice as long", costs.table.long_doubled);
   PrintTable(
       "Multiply-adds that mix positions. The ratio of self-attention to "
       "recurrence is T / d:",
       table);
 
-  const Json& run = costs["run"];
   Table counted({"the short layers, run and counted", "multiply-adds",
                  "difference from the formula"});
-  counted.AddRow({"recurrence, T d^2", Count(run["recurrence"]),
-                  Count(run["recurrence_deviation"])});
-  counted.AddRow({"attention's scores, T^2 d", Count(run["scores"]),
-                  Count(run["scores_deviation"])});
-  counted.AddRow({"attention's weighted sums, T^2 d",
-                  Count(run["weighted_sums"]),
-                  Count(run["weighted_sums_deviation"])});
-  counted.AddRow({"attention's four projections, 4 T d^2",
-                  Count(run["attention_projections"]),
-                  Count(run["attention_projections_deviation"])});
+  const auto add_count = [&counted](const std::string& text, int64_t count,
+                                    int64_t deviation) {
+    counted.AddRow({text, absl::StrCat(count), absl::StrCat(deviation)});
+  };
+  const ShortRun& run = costs.run;
+  add_count("recurrence, T d^2", run.recurrence, run.recurrence_deviation);
+  add_count("attention's scores, T^2 d", run.scores, run.scores_deviation);
+  add_count("attention's weighted sums, T^2 d", run.weighted_sums,
+            run.weighted_sums_deviation);
+  add_count("attention's four projections, 4 T d^2", run.attention_projections,
+            run.attention_projections_deviation);
   PrintTable("What the table leaves out:", counted);
 
-  const Json& steps = costs["sequential"];
+  const SequentialSteps& steps = costs.sequential;
   Table sequential({"", "recurrent", "self-attention"});
-  sequential.AddRow({absl::StrCat("dependent steps of ",
-                                  Count(steps["positions"]), " tokens"),
-                     Count(steps["recurrent"]), Count(steps["attention"])});
-  sequential.AddRow({absl::StrCat("the same for ", Count(steps["sequences"]),
-                                  " sequences at once"),
-                     Count(steps["recurrent_all_sequences_together"]),
-                     Count(steps["attention"])});
+  sequential.AddRow(
+      {absl::StrCat("dependent steps of ", steps.positions, " tokens"),
+       absl::StrCat(steps.recurrent), absl::StrCat(steps.attention)});
+  sequential.AddRow(
+      {absl::StrCat("the same for ", steps.sequences, " sequences at once"),
+       absl::StrCat(steps.recurrent_all_sequences_together),
+       absl::StrCat(steps.attention)});
   sequential.AddRow({"updates from position j to t", "t - j", "1"});
   PrintTable(
       "Longest chains of updates that wait for one another, traced through a "
@@ -198,21 +188,18 @@ void PrintCosts(const Json& costs) {
       sequential);
 }
 
-void PrintGradient(const Json& gradient, const Json& loop) {
+void PrintGradient(const GradientResults& gradient, const LoopResults& loop) {
   Table survival({"distance", "recurrent, tanh", "recurrent, linear",
                   "attention", "directions: tanh", "linear", "attention"});
-  const Json& distances = gradient["distances"];
-  for (size_t i = 0; i < distances.size(); ++i) {
-    const int64_t n = distances[i].get<int64_t>();
+  for (size_t i = 0; i < gradient.distances.size(); ++i) {
+    const int64_t n = gradient.distances[i];
     if (n != 1 && n != 2 && n != 5 && n % 10 != 0) continue;
-    std::vector<std::string> cells = {absl::StrCat(n)};
-    for (const std::string column : {"survival", "directions"}) {
-      for (const std::string kind : {"recurrent", "linear", "attention"}) {
-        cells.push_back(Fixed(Number(gradient[kind][column][i]),
-                              column == "survival" ? 3 : 1));
-      }
-    }
-    survival.AddRow(cells);
+    survival.AddRow({absl::StrCat(n), Fixed(gradient.recurrent.survival[i], 3),
+                     Fixed(gradient.linear.survival[i], 3),
+                     Fixed(gradient.attention.survival[i], 3),
+                     Fixed(gradient.recurrent.directions[i], 1),
+                     Fixed(gradient.linear.directions[i], 1),
+                     Fixed(gradient.attention.directions[i], 1)});
   }
   PrintTable(
       "Size of d(last output) / d(token), relative to distance 1 (geometric "
@@ -220,67 +207,65 @@ void PrintGradient(const Json& gradient, const Json& loop) {
       survival);
   Table known({"all inputs known in advance", "recurrent", "without the loop"});
   known.AddRow({"smallest change of the next 8 states when one is changed",
-                Fixed(Number(loop["smallest_later_change"]), 6),
-                Fixed(Number(loop["without_loop"]), 6)});
-  known.AddRow(
-      {"|F(a + b) - F(a) - F(b) + F(0)| / |F(a)|",
-       Fixed(Number(loop["superposition"]), 3) + " (tanh)",
-       Fixed(Number(loop["linear_superposition"]), 3) + " (linear loop)"});
+                Fixed(loop.smallest_later_change, 6),
+                Fixed(loop.without_loop, 6)});
+  known.AddRow({"|F(a + b) - F(a) - F(b) + F(0)| / |F(a)|",
+                Fixed(loop.superposition, 3) + " (tanh)",
+                Fixed(loop.linear_superposition, 3) + " (linear loop)"});
   PrintTable(
       "Known inputs (teacher forcing) leave the chain of states in place, and "
       "the nonlinearity\nkeeps its steps from being composed:",
       known);
 }
 
-void PrintMixing(const Json& results) {
-  const Json& mixing = results["mixing"];
-  const Json& scan = results["scan"];
+void PrintMixing(const LayerCostResults& results) {
+  const MixingResults& mixing = results.mixing;
+  const ScanResults& scan = results.scan;
   Table same(
       {"", "positions", "dependent steps", "otherwise", "largest difference"});
-  same.AddRow({"attention by a running average", Count(mixing["positions"]),
-               Count(mixing["steps_of_the_loop"]), "1 matrix product",
-               Fixed(Number(mixing["deviation"]), 3)});
-  same.AddRow({"linear recurrence", Count(scan["positions"]),
-               Count(scan["steps_of_the_loop"]),
-               Count(scan["rounds_of_the_scan"]) + " rounds of a scan",
-               Fixed(Number(scan["deviation"]), 3)});
+  same.AddRow({"attention by a running average", absl::StrCat(mixing.positions),
+               absl::StrCat(mixing.steps_of_the_loop), "1 matrix product",
+               Fixed(mixing.deviation, 3)});
+  same.AddRow({"linear recurrence", absl::StrCat(scan.positions),
+               absl::StrCat(scan.steps_of_the_loop),
+               absl::StrCat(scan.rounds_of_the_scan, " rounds of a scan"),
+               Fixed(scan.deviation, 3)});
   PrintTable("The same result, one position after another and in parallel:",
              same);
 
-  const Json& blocks = results["blocks"];
+  const BlockResults& blocks = results.blocks;
   Table memory(
       {"attention", "positions", "numbers held at once", "multiplications"});
-  for (const auto& [name, text] :
-       {std::pair<std::string, std::string>{"whole", "whole matrix"},
-        {"blocked", "in blocks"}}) {
-    for (const Json& at : blocks[name]) {
-      memory.AddRow({text, Count(at["positions"]), Count(at["peak_memory"]),
-                     Count(at["multiplications"])});
+  const auto add = [&memory](const std::string& text, const CountedRuns& runs) {
+    for (const CountedRun* run : {&runs.once, &runs.twice}) {
+      memory.AddRow({text, absl::StrCat(run->positions),
+                     absl::StrCat(run->peak_memory),
+                     absl::StrCat(run->multiplications)});
     }
-  }
-  PrintTable(
-      absl::StrCat("Blocks of ", Count(blocks["block"]),
-                   " remove the T^2 from memory, not from arithmetic (same "
-                   "output to ",
-                   Fixed(Number(blocks["deviation"]), 3), "):"),
-      memory);
+  };
+  add("whole matrix", blocks.whole);
+  add("in blocks", blocks.blocked);
+  PrintTable(absl::StrCat("Blocks of ", blocks.block,
+                          " remove the T^2 from memory, not from arithmetic "
+                          "(same output to ",
+                          Fixed(blocks.deviation, 3), "):"),
+             memory);
 
-  const Json& generation = results["generation"];
+  const DecodeMemory& decode = results.decode_memory;
   Table remembered({"after token", "recurrent state", "keys and values"});
-  const int64_t tokens = generation["tokens"].get<int64_t>();
-  for (int64_t token = 1; token <= tokens; token *= 2) {
+  for (int64_t token = 1; token <= decode.tokens; token *= 2) {
     remembered.AddRow({absl::StrCat(token),
-                       Count(generation["recurrent_memory"][token - 1]),
-                       Count(generation["attention_memory"][token - 1])});
+                       absl::StrCat(decode.recurrent_memory[token - 1]),
+                       absl::StrCat(decode.attention_memory[token - 1])});
   }
   PrintTable(absl::StrCat("Numbers kept from token to token at width ",
-                          Count(generation["width"]), ":"),
+                          decode.width, ":"),
              remembered);
 }
 
-void Print(const ExperimentRun<Json>& run) {
-  PrintCosts(run.results["costs"]);
-  PrintGradient(run.results["gradient"], run.results["loop"]);
+void Print(const ExperimentRun<LayerCostResults>& run) {
+  PrintCosts(run.results.costs);
+  PrintGradient(run.results.gradient, run.results.loop);
   PrintMixing(run.results);
 }
 
@@ -288,7 +273,7 @@ void Print(const ExperimentRun<Json>& run) {
 }  // namespace softlookup
 
 int main(int argc, char** argv) {
-  return softlookup::ExperimentMain<softlookup::Json>(
+  return softlookup::ExperimentMain<softlookup::LayerCostResults>(
       argc, argv,
       {.name = "layer_cost",
        .question = "What does recurrence cost, and what does self-attention "

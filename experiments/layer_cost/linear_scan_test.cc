@@ -1,10 +1,9 @@
-#include "experiments/layer_cost/linear_scan.h"
-
 #include <cmath>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "base/random/random.h"
+#include "experiments/layer_cost/mixing.h"
 #include "experiments/layer_cost/traced.h"
 #include "gtest/gtest.h"
 

@@ -1,11 +1,10 @@
-#include "experiments/layer_cost/sequence_jacobians.h"
-
 #include <cmath>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "attention/testing/gradient_check.h"
 #include "base/random/random.h"
+#include "experiments/layer_cost/gradient_reach.h"
 #include "gtest/gtest.h"
 
 namespace softlookup {

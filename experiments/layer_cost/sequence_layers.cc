@@ -1,10 +1,13 @@
 #include "experiments/layer_cost/sequence_layers.h"
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 
+#include "absl/types/span.h"
+#include "attention/reference/attention_reference.h"
 #include "base/elementary.h"
-#include "experiments/layer_cost/traced.h"
+#include "base/tensor/strided_view.h"
 
 namespace softlookup {
 namespace {
@@ -14,20 +17,40 @@ T Apply(Nonlinearity f, const T& x) {
   return f == Nonlinearity::kTanh ? Tanh(x) : x;
 }
 
-// softmax, whatever the kind of number.
+// softmax over j of q . k_j / sqrt(d), [T], whatever the kind of number.
 template <typename T>
-std::vector<T> Weights(std::vector<T> scores) {
-  T maximum = scores[0];
-  for (const T& score : scores) {
+void FillWeights(absl::Span<const T> query, const Tensor<T>& keys,
+                 absl::Span<T> weights) {
+  const T scale = T(1 / std::sqrt(static_cast<double>(query.size())));
+  for (int64_t j = 0; j < keys.dim(0); ++j) {
+    T score = T(0);
+    for (int64_t i = 0; i < keys.dim(1); ++i) score += query[i] * keys(j, i);
+    weights[j] = score * scale;
+  }
+  T maximum = weights[0];
+  for (const T& score : weights) {
     if (score > maximum) maximum = score;
   }
   T sum = T(0);
-  for (T& score : scores) {
+  for (T& score : weights) {
     score = Exp(score - maximum);
     sum += score;
   }
-  for (T& score : scores) score /= sum;
-  return scores;
+  for (T& score : weights) score /= sum;
+}
+
+// sum_j weights_j v_j, [d_v].
+template <typename T>
+std::vector<T> WeightedSum(absl::Span<const T> weights,
+                           const Tensor<T>& values) {
+  std::vector<T> output(values.dim(1), T(0));
+  for (int64_t j = 0; j < values.dim(0); ++j) {
+    for (int64_t c = 0; c < values.dim(1); ++c) {
+      output[c] += weights[j] * values(j, c);
+    }
+  }
+  for (T& component : output) component = Update(component);
+  return output;
 }
 
 // dL/dx_t from dL/dh_T through `matrix` and the slopes of f; the absolute
@@ -111,34 +134,46 @@ Tensor<double> RecurrentGradientMagnitude(
 template <typename T>
 std::vector<T> AttentionRow(const std::vector<T>& query, const Tensor<T>& keys,
                             const Tensor<T>& values) {
-  const T scale = T(1 / std::sqrt(static_cast<double>(query.size())));
-  std::vector<T> scores(keys.dim(0), T(0));
-  for (int64_t j = 0; j < keys.dim(0); ++j) {
-    for (int64_t i = 0; i < keys.dim(1); ++i) {
-      scores[j] += query[i] * keys(j, i);
-    }
-    scores[j] *= scale;
-  }
-  const std::vector<T> weights = Weights(std::move(scores));
-  std::vector<T> output(values.dim(1), T(0));
-  for (int64_t j = 0; j < keys.dim(0); ++j) {
-    for (int64_t c = 0; c < values.dim(1); ++c) {
-      output[c] += weights[j] * values(j, c);
-    }
-  }
-  for (T& component : output) component = Update(component);
-  return output;
+  std::vector<T> weights(keys.dim(0), T(0));
+  FillWeights<T>(query, keys, absl::MakeSpan(weights));
+  return WeightedSum<T>(weights, values);
 }
 
 template <typename T>
 Tensor<T> SelfAttention(const Tensor<T>& queries, const Tensor<T>& keys,
-                        const Tensor<T>& values) {
+                        const Tensor<T>& values, WorkingMemory* memory) {
+  const int64_t positions = keys.dim(0);
+  WorkingMemory unread;
+  Buffer<T> weights(queries.dim(0) * positions, T(0),
+                    memory != nullptr ? *memory : unread);
+  for (int64_t i = 0; i < queries.dim(0); ++i) {
+    FillWeights<T>(RowCopy(queries, i), keys,
+                   weights.Slice(i * positions, positions));
+  }
   Tensor<T> outputs({queries.dim(0), values.dim(1)});
   for (int64_t i = 0; i < queries.dim(0); ++i) {
-    const std::vector<T> row = AttentionRow(RowCopy(queries, i), keys, values);
-    for (int64_t c = 0; c < values.dim(1); ++c) outputs(i, c) = row[c];
+    const std::vector<T> row =
+        WeightedSum<T>(weights.Slice(i * positions, positions), values);
+    std::copy(row.begin(), row.end(), &outputs(i, 0));
   }
   return outputs;
+}
+
+absl::StatusOr<AttentionOutputs<double>> ReferenceAttention(
+    const Tensor<double>& queries, const Tensor<double>& keys,
+    const Tensor<double>& values, CausalAlignment causal) {
+  const auto head = [](const Tensor<double>& matrix) {
+    return StridedView<const double>(matrix.data(),
+                                     {1, 1, matrix.dim(0), matrix.dim(1)});
+  };
+  AttentionInputs<double> inputs;
+  inputs.query = head(queries);
+  inputs.key = head(keys);
+  inputs.value = head(values);
+  inputs.mask.causal = causal;
+  AttentionOptions options;
+  options.weights = true;
+  return reference::AttentionForward(inputs, options);
 }
 
 template <typename T>
@@ -172,7 +207,7 @@ SOFTLOOKUP_INSTANTIATE(Traced);
   template std::vector<T> AttentionRow(const std::vector<T>&,               \
                                        const Tensor<T>&, const Tensor<T>&); \
   template Tensor<T> SelfAttention(const Tensor<T>&, const Tensor<T>&,      \
-                                   const Tensor<T>&);                       \
+                                   const Tensor<T>&, WorkingMemory*);       \
   template Tensor<T> Convolution(const Tensor<T>&, const Tensor<T>&)
 SOFTLOOKUP_INSTANTIATE(double);
 SOFTLOOKUP_INSTANTIATE(Traced);

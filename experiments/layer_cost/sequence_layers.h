@@ -20,7 +20,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "attention/attention.h"
+#include "attention/mask.h"
 #include "base/tensor/tensor.h"
+#include "experiments/layer_cost/traced.h"
 
 namespace softlookup {
 
@@ -57,10 +61,24 @@ template <typename T>
 std::vector<T> AttentionRow(const std::vector<T>& query, const Tensor<T>& keys,
                             const Tensor<T>& values);
 
-// Every query against every key: [T, d_v].
+// Every query against every key, [T, d_v], as the formula reads: all weights,
+// [T, T], then their weighted sums. The weights are held in `memory`.
 template <typename T>
 Tensor<T> SelfAttention(const Tensor<T>& queries, const Tensor<T>& keys,
-                        const Tensor<T>& values);
+                        const Tensor<T>& values,
+                        WorkingMemory* memory = nullptr);
+
+// The same by the float64 reference, with its weights: output [1, 1, T_q, d_v].
+absl::StatusOr<AttentionOutputs<double>> ReferenceAttention(
+    const Tensor<double>& queries, const Tensor<double>& keys,
+    const Tensor<double>& values, CausalAlignment causal);
+
+// The projections of one head.
+struct HeadWeights {
+  Tensor<double> query;  // W_Q, [d, d]
+  Tensor<double> key;    // W_K
+  Tensor<double> value;  // W_V
+};
 
 // A causal convolution with kernel [k, d, d] on [T, d]; positions before the
 // first are zeros.

@@ -1,9 +1,9 @@
-// A number that remembers how it was computed.
+// Numbers that remember how they were computed, and arrays that report how
+// many of them are held: what a layer's own code does, counted by running it.
 //
-// Run a layer's own code on Traced in place of double, and count what it did:
-// every multiplication, addition and elementary function, and for each result
-// the longest chain of layer updates from the numbers that were marked as
-// sources.
+// On Traced in place of double it counts every multiplication, addition and
+// elementary function, and for each result the longest chain of layer updates
+// from the numbers that were marked as sources.
 //
 //   Trace trace;
 //   Tensor<Traced> x = TracedTensor(inputs, &trace, Traced::kSource);
@@ -13,13 +13,19 @@
 //
 // A chain grows by one at each call of Update, which a layer applies to what
 // it hands to other positions. -1: no source reaches this number.
+//
+//   WorkingMemory memory;
+//   SelfAttention(q, k, v, &memory);
+//   memory.peak()                // T^2 numbers held at once
 #ifndef SOFTLOOKUP_EXPERIMENTS_LAYER_COST_TRACED_H_
 #define SOFTLOOKUP_EXPERIMENTS_LAYER_COST_TRACED_H_
 
 #include <algorithm>
 #include <complex>
 #include <cstdint>
+#include <vector>
 
+#include "absl/types/span.h"
 #include "base/elementary.h"
 #include "base/tensor/tensor.h"
 
@@ -102,6 +108,46 @@ inline Tensor<Traced> TracedTensor(const Tensor<double>& values, Trace* trace,
   }
   return traced;
 }
+
+// How many numbers live in its buffers, now and at most so far.
+class WorkingMemory {
+ public:
+  int64_t live() const { return live_; }
+  int64_t peak() const { return peak_; }
+
+ private:
+  template <typename T>
+  friend class Buffer;
+  void Add(int64_t count) {
+    live_ += count;
+    peak_ = std::max(peak_, live_);
+  }
+
+  int64_t live_ = 0;
+  int64_t peak_ = 0;
+};
+
+// An array that reports to a WorkingMemory while it lives.
+template <typename T>
+class Buffer {
+ public:
+  Buffer(int64_t size, const T& value, WorkingMemory& memory)
+      : memory_(memory), elements_(size, value) {
+    memory_.Add(size);
+  }
+  ~Buffer() { memory_.Add(-static_cast<int64_t>(elements_.size())); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  T& operator[](int64_t i) { return elements_[i]; }
+  absl::Span<T> Slice(int64_t begin, int64_t size) {
+    return absl::MakeSpan(elements_).subspan(begin, size);
+  }
+
+ private:
+  WorkingMemory& memory_;
+  std::vector<T> elements_;
+};
 
 }  // namespace softlookup
 

@@ -75,5 +75,20 @@ TEST(Traced, TensorsKeepValuesAndPlaces) {
   EXPECT_EQ(trace.multiplications, 1);
 }
 
+TEST(WorkingMemory, CountsWhatLives) {
+  WorkingMemory memory;
+  {
+    const Buffer<double> a(5, 0, memory);
+    {
+      const Buffer<double> b(7, 0, memory);
+      EXPECT_EQ(memory.live(), 12);
+    }
+    const Buffer<double> c(2, 0, memory);
+    EXPECT_EQ(memory.live(), 7);
+  }
+  EXPECT_EQ(memory.live(), 0);
+  EXPECT_EQ(memory.peak(), 12);
+}
+
 }  // namespace
 }  // namespace softlookup
