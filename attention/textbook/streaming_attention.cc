@@ -136,4 +136,11 @@ template absl::StatusOr<StreamingOutputs<float>> StreamingAttention(
 template absl::StatusOr<StreamingOutputs<double>> StreamingAttention(
     const AttentionInputs<double>& inputs, const StreamingOptions& options);
 
+double StreamingErrorBound(double largest_score, int64_t keys,
+                           double largest_value, double unit) {
+  const double roundings =
+      22 * largest_score + 10 * static_cast<double>(keys) + 2;
+  return 1.01 * roundings * unit * largest_value;
+}
+
 }  // namespace softlookup

@@ -123,5 +123,9 @@ TEST(StreamingAttention, RefusesWhatItDoesNotDo) {
             "bias is given; allowed: none in streaming attention");
 }
 
+TEST(StreamingErrorBound, CountsRoundings) {
+  EXPECT_DOUBLE_EQ(StreamingErrorBound(2, 3, 5, 0.5), 1.01 * 76 * 0.5 * 5);
+}
+
 }  // namespace
 }  // namespace softlookup

@@ -150,13 +150,6 @@ Json MeasureSafetyAs(uint64_t seed) {
 
 }  // namespace
 
-double StreamingErrorBound(double largest_score, int64_t keys,
-                           double largest_value, double unit) {
-  const double roundings =
-      22 * largest_score + 10 * static_cast<double>(keys) + 2;
-  return 1.01 * roundings * unit * largest_value;
-}
-
 absl::StatusOr<Json> MeasureFusedAgainstHand(uint64_t seed, const Shape& shape,
                                              int64_t short_length) {
   const AttentionProblem<double> problem = DrawProblem(seed, shape);

@@ -12,10 +12,6 @@
 namespace softlookup {
 namespace {
 
-TEST(StreamingErrorBound, CountsRoundings) {
-  EXPECT_DOUBLE_EQ(StreamingErrorBound(2, 3, 5, 0.5), 1.01 * 76 * 0.5 * 5);
-}
-
 TEST(MeasureFusedAgainstHand, StaysWithinTheBoundOnDrawnShapes) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     RandomStream stream(seed, "masking fused test");

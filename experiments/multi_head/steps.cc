@@ -12,12 +12,12 @@
 #include "attention/textbook/boolean_mask.h"
 #include "attention/textbook/dimension_names.h"
 #include "attention/textbook/hand_attention.h"
+#include "attention/textbook/streaming_attention.h"
 #include "base/status.h"
 #include "base/tensor/deviation.h"
 #include "base/tensor/matrix_product.h"
 #include "base/tensor/strided_view.h"
 #include "base/tensor/tensor.h"
-#include "experiments/masking/fused.h"
 
 namespace softlookup {
 namespace {
