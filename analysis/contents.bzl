@@ -193,7 +193,7 @@ SECTIONS = [
                 "name": "saturation",
                 "chapter_figure": "6.3",
                 "caption_en": """Rows of {{ parameter("saturation", "keys") }} random
-                    keys at head width {{ parameter("saturation", "width") }},
+                    keys at head width {{ parameter("saturation", "d_head") }},
                     {{ parameter("saturation", "draws") }} draws. (a) Without the scale
                     most rows give nearly all their weight to one key. (b)
                     Their entropy is near zero; with the scale it is near that
@@ -202,7 +202,7 @@ SECTIONS = [
                     distribution of the entries; dividing by that root undoes
                     it. (d) The effect: hardly any gradient passes an unscaled
                     softmax at large widths (bands: four standard errors).""",
-                "caption_zh": """头宽度 {{ parameter("saturation", "width") }}、每行
+                "caption_zh": """头宽度 {{ parameter("saturation", "d_head") }}、每行
                     {{ parameter("saturation", "keys") }} 个随机键、
                     {{ parameter("saturation", "draws") }} 次抽样。(a) 不缩放时，大多数行把几乎
                     全部权重给了一个键。(b) 这些行的熵接近零；缩放后接近均匀权重的熵。
